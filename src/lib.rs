@@ -2,6 +2,8 @@
 
 pub mod durable;
 pub mod error;
+pub mod facts;
+pub mod num;
 pub mod pipeline;
 pub mod rng;
 pub mod table;

@@ -1,0 +1,136 @@
+//! The only place that calls LAPACK and that sets up BLAS.
+//!
+//! Products elsewhere are ndarray's `dot` and `general_mat_mul`, which call the BLAS linked here (OpenBLAS). BLAS is held
+//! to one thread: cells run beside each other, and a result must not depend on how many do.
+
+use std::sync::Once;
+
+use ndarray::{Array1, Array2, ArrayView2};
+use ndarray_linalg::{Cholesky, Diag, Eigh, JobSvd, SVDDC, SolveTriangular, UPLO};
+
+use crate::error::{Error, Result};
+
+unsafe extern "C" {
+    fn openblas_set_num_threads(threads: std::ffi::c_int);
+    fn openblas_get_corename() -> *const std::ffi::c_char;
+}
+
+/// Holds BLAS to one thread. Every entry point of the crate that multiplies calls it; only the first call acts.
+pub fn single_thread_blas() {
+    static ONCE: Once = Once::new();
+    // SAFETY: the function of the linked OpenBLAS takes a plain int and may be called at any time.
+    ONCE.call_once(|| unsafe { openblas_set_num_threads(1) });
+}
+
+/// The processor kernel that the linked OpenBLAS chose, for receipts: results can differ in the last bits between kernels.
+pub fn blas_kernel() -> String {
+    // SAFETY: OpenBLAS returns a pointer to a static, zero-terminated string.
+    unsafe { std::ffi::CStr::from_ptr(openblas_get_corename()) }.to_string_lossy().into_owned()
+}
+
+fn failed(operation: &str, error: impl std::fmt::Display) -> Error {
+    Error::failure(format!("{operation} failed: {error}"))
+}
+
+/// Thin singular value decomposition `table = left · diag(values) · right`, values descending.
+///
+/// Shapes: `table (n×d)`, `left (n×r)`, `values (r)`, `right (r×d)` with `r = min(n, d)`. LAPACK `gesdd`.
+pub fn thin_svd(table: &Array2<f64>) -> Result<(Array2<f64>, Array1<f64>, Array2<f64>)> {
+    single_thread_blas();
+    let (left, values, right) = table.svddc(JobSvd::Some).map_err(|error| failed("singular value decomposition", error))?;
+    match (left, right) {
+        (Some(left), Some(right)) => Ok((left, values, right)),
+        _ => Err(failed("singular value decomposition", "LAPACK returned no vectors")),
+    }
+}
+
+/// Singular values, descending.
+pub fn singular_values(table: &Array2<f64>) -> Result<Array1<f64>> {
+    single_thread_blas();
+    table.svddc(JobSvd::None).map(|(_, values, _)| values).map_err(|error| failed("singular value decomposition", error))
+}
+
+/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
+pub fn symmetric_eigen(matrix: &Array2<f64>) -> Result<(Array1<f64>, Array2<f64>)> {
+    single_thread_blas();
+    matrix.eigh(UPLO::Lower).map_err(|error| failed("symmetric eigendecomposition", error))
+}
+
+/// Solves `matrix · x = rhs` for a symmetric positive definite matrix: `matrix (n×n)`, `rhs (n×k)`, one factorisation.
+///
+/// # Errors
+/// When the matrix is not positive definite to working precision.
+pub fn solve_positive_definite(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Array2<f64>> {
+    single_thread_blas();
+    let lower = matrix.cholesky(UPLO::Lower).map_err(|error| failed("Cholesky factorisation", error))?;
+    let halfway = lower
+        .solve_triangular(UPLO::Lower, Diag::NonUnit, &rhs.to_owned())
+        .map_err(|error| failed("triangular solve", error))?;
+    lower
+        .t()
+        .to_owned()
+        .solve_triangular(UPLO::Upper, Diag::NonUnit, &halfway)
+        .map_err(|error| failed("triangular solve", error))
+}
+
+/// The solution of least Euclidean norm of `matrix · x = rhs`: `matrix (n×d)` with `n ≤ d` rows in general position,
+/// `rhs (n×k)`, result `(d×k)`. By SVD; singular values below `1e-13` of the largest are an error.
+pub fn least_norm_solution(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let (left, values, right) = thin_svd(matrix)?;
+    let largest = values.first().copied().unwrap_or(0.0);
+    if let Some(rank) = values.iter().position(|value| *value <= 1e-13 * largest) {
+        return Err(Error::input(format!("{} rows span only {rank} dimensions", matrix.nrows()))
+            .fix("remove duplicate or linearly dependent keys"));
+    }
+    let mut coefficients = left.t().dot(&rhs);
+    for (mut row, value) in coefficients.rows_mut().into_iter().zip(&values) {
+        row /= *value;
+    }
+    Ok(right.t().dot(&coefficients))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn the_positive_definite_solve_solves() {
+        let matrix = array![[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];
+        let rhs = array![[1.0, 0.0], [2.0, 1.0], [3.0, -1.0]];
+        let solution = solve_positive_definite(&matrix, rhs.view()).unwrap();
+        let residual = matrix.dot(&solution) - &rhs;
+        assert!(residual.iter().all(|value| value.abs() < 1e-14), "{residual}");
+    }
+
+    #[test]
+    fn an_indefinite_matrix_is_an_error() {
+        assert!(solve_positive_definite(&array![[1.0, 2.0], [2.0, 1.0]], array![[1.0], [1.0]].view()).is_err());
+    }
+
+    #[test]
+    fn the_least_norm_solution_solves_and_is_least() {
+        let matrix = array![[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]];
+        let rhs = array![[1.0], [2.0]];
+        let solution = least_norm_solution(&matrix, rhs.view()).unwrap();
+        let residual = matrix.dot(&solution) - &rhs;
+        assert!(residual.iter().all(|value| value.abs() < 1e-14));
+        let kernel = array![[5.0], [-1.0], [-1.0]];
+        assert!(solution.t().dot(&kernel)[[0, 0]].abs() < 1e-13, "a solution of least norm has no part in the kernel");
+    }
+
+    #[test]
+    fn dependent_rows_are_an_error() {
+        let matrix = array![[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]];
+        assert!(least_norm_solution(&matrix, array![[1.0], [2.0]].view()).unwrap_err().to_string().contains("span only 1"));
+    }
+
+    #[test]
+    fn singular_values_rebuild_the_table() {
+        let table = array![[3.0, 1.0], [1.0, 3.0], [0.0, 2.0]];
+        let (left, values, right) = thin_svd(&table).unwrap();
+        let rebuilt = (left * &values).dot(&right);
+        assert!((rebuilt - &table).iter().all(|value: &f64| value.abs() < 1e-14));
+        assert!((singular_values(&table).unwrap() - values).iter().all(|value| value.abs() < 1e-14));
+    }
+}

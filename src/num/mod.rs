@@ -1,0 +1,8 @@
+//! Numerical ground: linear algebra, vector kernels, optimisers, statistics.
+
+pub mod adam;
+pub mod cholesky;
+pub mod linalg;
+pub mod pricing;
+pub mod softmax;
+pub mod statistics;
