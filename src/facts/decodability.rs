@@ -21,8 +21,9 @@ use crate::num::pricing;
 
 /// How many anchors share a pricing product. A fixed number: results must not depend on the thread count.
 const BLOCK: usize = 64;
-/// How many violators a round may add. Fewer rounds against larger working sets; 8 was the fastest of 1, 4, 8, 16.
-const ADDED_PER_ROUND: usize = 8;
+/// How many violators a round may add. Fewer rounds against larger working sets; 16 was the fastest of 1, 4, 8, 16, 24, 32, 48
+/// over the sizes of `benches/decodability.rs`.
+const ADDED_PER_ROUND: usize = 16;
 /// Relative duality gap at which an anchor is done, well inside [`Certificate::TIGHT`].
 const TARGET_GAP: f64 = 1e-12;
 /// A hull that comes this close to the origin is taken to hold it: no separating direction.

@@ -34,8 +34,11 @@ impl FactSet {
                 .fix("name one value for each key"));
         }
         if let Some((key, value)) = map.iter().enumerate().find(|(_, value)| **value >= values.nrows()) {
-            return Err(Error::input(format!("fact {key} names value {value}, but there are {} values", values.nrows()))
-                .fix("count values from 0"));
+            return Err(Error::input(format!(
+                "fact {key} names value {value}, but there are {} values",
+                values.nrows()
+            ))
+            .fix("count values from 0"));
         }
         Ok(Self { keys, values, map })
     }

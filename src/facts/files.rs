@@ -75,8 +75,12 @@ fn unreadable(path: &Path, error: &ReadNpyError) -> Error {
 /// Checks that a table has rows and columns and that every number is finite; `name` says which table it is.
 pub fn check_table(name: &str, table: ArrayView2<f64>) -> Result<()> {
     if table.nrows() == 0 || table.ncols() == 0 {
-        return Err(Error::input(format!("{name}: the table has {} rows and {} columns", table.nrows(), table.ncols()))
-            .fix("give at least one row and one column"));
+        return Err(Error::input(format!(
+            "{name}: the table has {} rows and {} columns",
+            table.nrows(),
+            table.ncols()
+        ))
+        .fix("give at least one row and one column"));
     }
     match table.indexed_iter().find(|(_, value)| !value.is_finite()) {
         None => Ok(()),

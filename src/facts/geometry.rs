@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::embeddings::normalise_rows;
 use crate::error::Result;
-use crate::num::linalg::{singular_values, single_thread_blas};
+use crate::num::linalg::{single_thread_blas, singular_values};
 
 /// Coherence: the largest `|cos(e_a, e_b)|` over pairs `a ≠ b` (2512.00207, A.1.4). 0 for a table of one row.
 ///

@@ -37,7 +37,8 @@ fn failed(operation: &str, error: impl std::fmt::Display) -> Error {
 /// Shapes: `table (n×d)`, `left (n×r)`, `values (r)`, `right (r×d)` with `r = min(n, d)`. LAPACK `gesdd`.
 pub fn thin_svd(table: &Array2<f64>) -> Result<(Array2<f64>, Array1<f64>, Array2<f64>)> {
     single_thread_blas();
-    let (left, values, right) = table.svddc(JobSvd::Some).map_err(|error| failed("singular value decomposition", error))?;
+    let (left, values, right) =
+        table.svddc(JobSvd::Some).map_err(|error| failed("singular value decomposition", error))?;
     match (left, right) {
         (Some(left), Some(right)) => Ok((left, values, right)),
         _ => Err(failed("singular value decomposition", "LAPACK returned no vectors")),
@@ -47,7 +48,10 @@ pub fn thin_svd(table: &Array2<f64>) -> Result<(Array2<f64>, Array1<f64>, Array2
 /// Singular values, descending.
 pub fn singular_values(table: &Array2<f64>) -> Result<Array1<f64>> {
     single_thread_blas();
-    table.svddc(JobSvd::None).map(|(_, values, _)| values).map_err(|error| failed("singular value decomposition", error))
+    table
+        .svddc(JobSvd::None)
+        .map(|(_, values, _)| values)
+        .map_err(|error| failed("singular value decomposition", error))
 }
 
 /// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
@@ -122,7 +126,9 @@ mod tests {
     #[test]
     fn dependent_rows_are_an_error() {
         let matrix = array![[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]];
-        assert!(least_norm_solution(&matrix, array![[1.0], [2.0]].view()).unwrap_err().to_string().contains("span only 1"));
+        assert!(
+            least_norm_solution(&matrix, array![[1.0], [2.0]].view()).unwrap_err().to_string().contains("span only 1")
+        );
     }
 
     #[test]

@@ -1,0 +1,169 @@
+//! The gated encoder gadget: exact fit of any outputs on given keys (2512.00207, §4.1, algorithm 3; theorem 4.1).
+//!
+//! One gadget is `x ↦ 1ᵀ[σ(G·x) ⊙ (A·x)]` with `G, A` of shape h×d. With `G` drawn at random the outputs `o` on the keys are
+//! linear in `A`: `M·vec(A) = o`, `M = [diag(Σ_1)K, …, diag(Σ_h)K]` (F×dh), `Σ = σ(G·Kᵀ)`. For an analytic, non-polynomial σ and
+//! generic keys `d·h ≥ F` suffices. The solution of least norm is `vec(A) = Mᵀ(M·Mᵀ)⁻¹o`, and `M·Mᵀ = (ΣᵀΣ) ⊙ (K·Kᵀ)`: all
+//! gadgets that share `G` are solved with one F×F Cholesky factorisation.
+
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
+
+use super::gated::Activation;
+use crate::error::{Error, Result};
+use crate::facts::embeddings::gaussian;
+use crate::num::linalg::{single_thread_blas, solve_positive_definite};
+use crate::rng::Rng;
+
+/// Gadgets that share their gates, one per output: `gates` h×d, `ups[j]` h×d.
+#[derive(Debug, Clone)]
+pub struct Gadgets {
+    pub gates: Array2<f64>,
+    pub ups: Vec<Array2<f64>>,
+    pub activation: Activation,
+    /// Largest difference between what the gadgets give on the keys and what they were asked for, over the largest output.
+    pub relative_residual: f64,
+}
+
+/// Hidden size of one gadget for `facts` keys in `dimension` dimensions: `⌈(1 + slack)·F/d⌉`.
+pub fn gadget_hidden(facts: usize, dimension: usize, slack: f64) -> usize {
+    (((1.0 + slack) * facts as f64 / dimension as f64).ceil() as usize).max(1)
+}
+
+/// Residual above which the system counts as unsolved.
+const LARGEST_RESIDUAL: f64 = 1e-6;
+
+/// Fits gadgets to `outputs (F×m)` on `keys (F×d)`.
+///
+/// ```
+/// use factsmith::facts::embeddings::{Kind, draw};
+/// use factsmith::mlp::encoder_gadget::fit;
+/// use factsmith::rng::StreamName;
+/// let mut rng = StreamName::new("doc").rng();
+/// let keys = draw(Kind::Sphere, 64, 16, &mut rng).unwrap();
+/// let outputs = draw(Kind::Gaussian, 64, 3, &mut rng).unwrap();
+/// let gadgets = fit(&keys, outputs.view(), 0.0, &mut rng).unwrap();
+/// assert_eq!(gadgets.gates.dim(), (4, 16));
+/// assert!(gadgets.relative_residual < 1e-9);
+/// ```
+///
+/// # Errors
+/// When the system cannot be solved to working precision: equal or nearly equal keys, keys that are all zero.
+pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, rng: &mut Rng) -> Result<Gadgets> {
+    single_thread_blas();
+    let (facts, dimension) = keys.dim();
+    let activation = Activation::Silu;
+    let hidden = gadget_hidden(facts, dimension, slack);
+    // Pre-activations of order 1: rows of norm about √d against keys of typical norm `scale`.
+    let scale = (keys.iter().map(|x| x * x).sum::<f64>() / facts as f64).sqrt();
+    let gates = gaussian((hidden, dimension), rng) * ((dimension as f64).sqrt() / scale / (dimension as f64).sqrt());
+    let activations = gates.dot(&keys.t()).mapv(|z| activation.apply(z));
+    let weights = solve(keys, &activations, outputs)?;
+    let ups = split_by_output(keys, &activations, &weights);
+    let mut gadgets = Gadgets { gates, ups, activation, relative_residual: 0.0 };
+    let largest = outputs.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    let difference = gadgets.encode(keys.view()) - outputs;
+    gadgets.relative_residual = difference.iter().fold(0.0f64, |a, b| a.max(b.abs())) / largest.max(f64::MIN_POSITIVE);
+    if gadgets.relative_residual.is_nan() || gadgets.relative_residual > LARGEST_RESIDUAL {
+        return Err(singular(keys, format!("relative residual {:.1e}", gadgets.relative_residual)));
+    }
+    Ok(gadgets)
+}
+
+fn singular(keys: &Array2<f64>, reason: String) -> Error {
+    let error = Error::input(format!("the encoder's linear system is singular to working precision ({reason})"));
+    match equal_rows(keys) {
+        Some((first, second)) => error.fix(format!("keys {first} and {second} are equal: give every fact its own key")),
+        None => error.fix("whiten the keys, or give the encoder some slack"),
+    }
+}
+
+fn equal_rows(keys: &Array2<f64>) -> Option<(usize, usize)> {
+    let mut order: Vec<usize> = (0..keys.nrows()).collect();
+    let compare = |a: &usize, b: &usize| {
+        let pairs = keys.row(*a).into_iter().zip(keys.row(*b)).map(|(x, y)| x.total_cmp(y));
+        pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    };
+    order.sort_by(compare);
+    order.windows(2).find(|pair| compare(&pair[0], &pair[1]).is_eq()).map(|pair| (pair[0], pair[1]))
+}
+
+/// `(M·Mᵀ)⁻¹·outputs` with two steps of iterative refinement.
+fn solve(keys: &Array2<f64>, activations: &Array2<f64>, outputs: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let kernel = activations.t().dot(activations) * keys.dot(&keys.t());
+    let solve = |rhs: ArrayView2<f64>| solve_positive_definite(&kernel, rhs);
+    let mut weights = solve(outputs).map_err(|error| singular(keys, error.what().to_owned()))?;
+    for _ in 0..2 {
+        let residual = &outputs - &kernel.dot(&weights);
+        weights += &solve(residual.view())?;
+    }
+    Ok(weights)
+}
+
+/// `A_j[r] = Σ_i Σ_ri·w_ij·k_i`, one product per gate, for all outputs at once.
+fn split_by_output(keys: &Array2<f64>, activations: &Array2<f64>, weights: &Array2<f64>) -> Vec<Array2<f64>> {
+    let (hidden, dimension) = (activations.nrows(), keys.ncols());
+    let mut ups = vec![Array2::zeros((hidden, dimension)); weights.ncols()];
+    for (gate, activation) in activations.rows().into_iter().enumerate() {
+        let gated = weights * &activation.insert_axis(Axis(1));
+        let rows = gated.t().dot(keys);
+        for (up, row) in ups.iter_mut().zip(rows.rows()) {
+            up.row_mut(gate).assign(&row);
+        }
+    }
+    ups
+}
+
+impl Gadgets {
+    /// Outputs (n×m) for inputs (n×d).
+    pub fn encode(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
+        let gates = inputs.dot(&self.gates.t()).mapv(|z| self.activation.apply(z));
+        let mut outputs = Array2::zeros((inputs.nrows(), self.ups.len()));
+        for (up, mut output) in self.ups.iter().zip(outputs.columns_mut()) {
+            output.assign(&(inputs.dot(&up.t()) * &gates).sum_axis(Axis(1)));
+        }
+        outputs
+    }
+
+    /// The gate and up matrices of the stacked encoder (algorithm 2), m·h rows each: the gates repeated, the ups in turn.
+    pub fn stacked(&self) -> (Array2<f64>, Array2<f64>) {
+        let stack = |parts: Vec<ArrayView2<f64>>| concatenate(Axis(0), &parts).expect("parts of one width");
+        (stack(vec![self.gates.view(); self.ups.len()]), stack(self.ups.iter().map(|up| up.view()).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::rng::StreamName;
+
+    #[test]
+    fn dh_equal_to_the_number_of_facts_suffices() {
+        for (facts, dimension) in [(64, 16), (256, 32), (100, 7)] {
+            let mut rng = StreamName::new("test").with(facts as u64).rng();
+            let keys = draw(Kind::Sphere, facts, dimension, &mut rng).unwrap();
+            let outputs = draw(Kind::Gaussian, facts, 5, &mut rng).unwrap();
+            let gadgets = fit(&keys, outputs.view(), 0.0, &mut rng).unwrap();
+            assert_eq!(gadgets.gates.nrows(), facts.div_ceil(dimension));
+            assert!(gadgets.relative_residual < 1e-8, "{facts}: {}", gadgets.relative_residual);
+        }
+    }
+
+    #[test]
+    fn one_gate_fewer_does_not_suffice() {
+        let mut rng = StreamName::new("test").rng();
+        let keys = draw(Kind::Sphere, 64, 16, &mut rng).unwrap();
+        let outputs = draw(Kind::Gaussian, 64, 1, &mut rng).unwrap();
+        assert!(fit(&keys, outputs.view(), -0.25, &mut rng).is_err());
+    }
+
+    #[test]
+    fn equal_keys_are_named() {
+        let mut rng = StreamName::new("test").rng();
+        let mut keys = draw(Kind::Sphere, 20, 4, &mut rng).unwrap();
+        let twin = keys.row(3).to_owned();
+        keys.row_mut(11).assign(&twin);
+        let outputs = draw(Kind::Gaussian, 20, 1, &mut rng).unwrap();
+        let message = fit(&keys, outputs.view(), 0.0, &mut rng).unwrap_err().to_string();
+        assert!(message.contains("keys 3 and 11") || message.contains("keys 11 and 3"), "{message}");
+    }
+}

@@ -1,0 +1,145 @@
+//! The gated MLP `g(x) = W_down·(σ(W_gate·x + b) ⊙ (W_up·x))` (2512.00207, §4.1).
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array1, Array2, ArrayView2, s};
+use serde::{Deserialize, Serialize};
+
+use crate::facts::decoding;
+use crate::facts::fact_set::FactSet;
+use crate::facts::whitening::Whitening;
+use crate::num::linalg::single_thread_blas;
+
+/// The gate's nonlinearity σ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// `z/(1 + e^(−z))`, the gate of SwiGLU.
+    Silu,
+    /// `max(z, 0)`.
+    Relu,
+    /// `1` for `z > 0`, else `0`.
+    Step,
+    /// `z`: a bilinear MLP.
+    Identity,
+}
+
+impl Activation {
+    /// σ(z).
+    pub fn apply(self, z: f64) -> f64 {
+        match self {
+            Self::Silu => z / (1.0 + (-z).exp()),
+            Self::Relu => z.max(0.0),
+            Self::Step => f64::from(u8::from(z > 0.0)),
+            Self::Identity => z,
+        }
+    }
+}
+
+/// Weights of a gated MLP: `gate` and `up` are H×d, `down` is d×H; `gate_bias` (H) is there when the gates have one.
+#[derive(Debug, Clone)]
+pub struct GatedMlp {
+    pub gate: Array2<f64>,
+    pub gate_bias: Option<Array1<f64>>,
+    pub up: Array2<f64>,
+    pub down: Array2<f64>,
+    pub activation: Activation,
+}
+
+/// Hidden units computed at once: keeps memory flat for very wide MLPs.
+const BLOCK: usize = 4096;
+
+impl GatedMlp {
+    /// Hidden size H.
+    pub fn hidden(&self) -> usize {
+        self.gate.nrows()
+    }
+
+    /// Number of parameters: the entries of the three matrices (the paper's `3dH`), plus the gate biases where there are any.
+    pub fn parameters(&self) -> usize {
+        self.gate.len() + self.up.len() + self.down.len() + self.gate_bias.as_ref().map_or(0, Array1::len)
+    }
+
+    /// Outputs for a table of inputs: (n×d) → (n×d).
+    pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
+        single_thread_blas();
+        let mut outputs = Array2::zeros((inputs.nrows(), self.down.nrows()));
+        for start in (0..self.hidden()).step_by(BLOCK) {
+            let units = s![start..(start + BLOCK).min(self.hidden()), ..];
+            let mut gates = inputs.dot(&self.gate.slice(units).t());
+            if let Some(bias) = &self.gate_bias {
+                gates += &bias.slice(s![start..(start + BLOCK).min(self.hidden())]);
+            }
+            gates.mapv_inplace(|z| self.activation.apply(z));
+            gates *= &inputs.dot(&self.up.slice(units).t());
+            let down = self.down.slice(s![.., start..(start + BLOCK).min(self.hidden())]);
+            general_mat_mul(1.0, &gates, &down.t(), 1.0, &mut outputs);
+        }
+        outputs
+    }
+
+    /// Margin of every fact of a fact set; see [`decoding::margins`].
+    pub fn margins(&self, facts: &FactSet) -> Vec<f64> {
+        decoding::margins(self.forward(facts.keys.view()).view(), facts.values.view(), &facts.map)
+    }
+
+    /// The MLP for raw values, given this one built for values whitened by `V·W`: `W_down ← W·W_down`.
+    ///
+    /// Whitened scores are `⟨g', Wᵀv⟩ = ⟨W·g', v⟩`, so the output has to be mapped by `W`. (The text of 2512.00207, A.1.3,
+    /// folds the inverse instead; that keeps the distance to the values but not the dot products, and destroys the decoding.)
+    pub fn fold_value_whitening(mut self, whitening: &Whitening) -> Self {
+        self.down = whitening.map.dot(&self.down);
+        self
+    }
+
+    /// The MLP for raw keys, given this one built for keys whitened by `K·W`: `W_gate ← W_gate·W`, `W_up ← W_up·W`. Exact.
+    pub fn fold_key_whitening(mut self, whitening: &Whitening) -> Self {
+        self.gate = self.gate.dot(&whitening.map);
+        self.up = self.up.dot(&whitening.map);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn the_forward_pass_is_the_formula() {
+        let mlp = GatedMlp {
+            gate: array![[1.0, -1.0], [0.5, 2.0], [0.0, 1.0]],
+            gate_bias: Some(array![0.0, -1.0, 0.25]),
+            up: array![[2.0, 1.0], [-1.0, 1.0], [3.0, 0.0]],
+            down: array![[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]],
+            activation: Activation::Silu,
+        };
+        let x = [0.7, -0.2];
+        let silu = |z: f64| z / (1.0 + (-z).exp());
+        let hidden = [
+            silu(x[0] - x[1]) * (2.0 * x[0] + x[1]),
+            silu(0.5 * x[0] + 2.0 * x[1] - 1.0) * (x[1] - x[0]),
+            silu(x[1] + 0.25) * 3.0 * x[0],
+        ];
+        let found = mlp.forward(array![[0.7, -0.2]].view());
+        assert!((found[[0, 0]] - (hidden[0] + 2.0 * hidden[2])).abs() < 1e-15);
+        assert!((found[[0, 1]] - (hidden[1] - hidden[2])).abs() < 1e-15);
+        assert_eq!((mlp.parameters(), mlp.hidden()), (21, 3));
+    }
+
+    #[test]
+    fn wide_mlps_are_computed_in_blocks_without_a_difference() {
+        let hidden = BLOCK + 7;
+        let entry = |(i, j): (usize, usize)| ((i * 31 + j * 17) as f64 * 0.1).sin();
+        let mlp = GatedMlp {
+            gate: Array2::from_shape_fn((hidden, 3), entry),
+            gate_bias: None,
+            up: Array2::from_shape_fn((hidden, 3), |(i, j)| entry((j, i))),
+            down: Array2::from_shape_fn((3, hidden), entry),
+            activation: Activation::Relu,
+        };
+        let inputs = array![[1.0, -0.5, 0.2], [0.3, 0.9, -1.0]];
+        let hidden_units = inputs.dot(&mlp.gate.t()).mapv(|z| z.max(0.0)) * inputs.dot(&mlp.up.t());
+        let plain = hidden_units.dot(&mlp.down.t());
+        assert!((mlp.forward(inputs.view()) - plain).iter().all(|difference: &f64| difference.abs() < 1e-9));
+    }
+}

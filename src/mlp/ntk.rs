@@ -1,0 +1,187 @@
+//! The Hermite construction of Nichani, Lee and Bietti (2412.06538), called NTK in 2512.00207.
+//!
+//! `G` (m×d) standard normal; columns of `D` (d×m) uniform on the sphere; with targets `t_i` per key (values, or U*)
+//! `u_r = (1/m) Σ_i h_q(⟨g_r, k_i⟩)·⟨t_i, D_r⟩·k_i`, `g(x) = D·(σ(G·x) ⊙ (U·x))`. `h_q` is the normalised probabilists' Hermite
+//! polynomial. Unit r depends on its own draws alone, so the MLP of size m is a prefix of any larger one, up to the factor 1/m.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, s};
+
+use super::gated::{Activation, GatedMlp};
+use crate::facts::decoding;
+use crate::facts::embeddings::{gaussian, normalise_rows};
+use crate::facts::fact_set::FactSet;
+use crate::num::linalg::single_thread_blas;
+use crate::rng::{Rng, StreamName};
+
+/// Units drawn and computed at once.
+const BLOCK: usize = 256;
+
+/// Settings of the construction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Degree q of the Hermite polynomial; the released experiments use 1.
+    pub degree: u32,
+    /// Gate; the released experiments use ReLU.
+    pub activation: Activation,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { degree: 1, activation: Activation::Relu }
+    }
+}
+
+/// `h_q(z)`: `h_0 = 1`, `h_1 = z`, `h_(n+1) = (z·h_n − √n·h_(n−1))/√(n+1)`.
+pub fn hermite(degree: u32, z: f64) -> f64 {
+    let (mut before, mut value) = (0.0, 1.0);
+    for n in 0..degree {
+        let next = (z * value - f64::from(n).sqrt() * before) / f64::from(n + 1).sqrt();
+        (before, value) = (value, next);
+    }
+    value
+}
+
+/// The nested family of NTK MLPs for one fact set: grows unit by unit and keeps the accumulated outputs on the keys.
+pub struct NestedNtk<'a> {
+    facts: &'a FactSet,
+    targets: Array2<f64>,
+    settings: Settings,
+    rng: Rng,
+    gate: Array2<f64>,
+    up: Array2<f64>,
+    down: Array2<f64>,
+    /// Outputs on the keys, without the factor 1/m, for the sizes asked for so far.
+    outputs: Vec<(usize, Array2<f64>)>,
+}
+
+impl<'a> NestedNtk<'a> {
+    /// `targets (n×d)`: the wanted output per value.
+    pub fn new(facts: &'a FactSet, targets: &Array2<f64>, settings: Settings, name: StreamName) -> Self {
+        let dimension = facts.dimension();
+        let empty = Array2::zeros((0, dimension));
+        Self {
+            facts,
+            targets: facts.by_key(targets),
+            settings,
+            rng: name.rng(),
+            gate: empty.clone(),
+            up: empty.clone(),
+            down: empty,
+            outputs: vec![(0, Array2::zeros((facts.len(), dimension)))],
+        }
+    }
+
+    fn draw_up_to(&mut self, size: usize) {
+        single_thread_blas();
+        let keys = &self.facts.keys;
+        while self.gate.nrows() < size {
+            let gate = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
+            let mut down = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
+            normalise_rows(&mut down);
+            let mut weights = keys.dot(&gate.t()).mapv(|z| hermite(self.settings.degree, z));
+            weights *= &self.targets.dot(&down.t());
+            let up = weights.t().dot(keys);
+            for (all, new) in [(&mut self.gate, &gate), (&mut self.up, &up), (&mut self.down, &down)] {
+                all.append(ndarray::Axis(0), new.view()).expect("rows of one width");
+            }
+        }
+    }
+
+    /// Adds the outputs of units `from..to` on the keys.
+    fn accumulate(&self, outputs: &mut Array2<f64>, from: usize, to: usize) {
+        let keys = &self.facts.keys;
+        for start in (from..to).step_by(BLOCK) {
+            let units = s![start..(start + BLOCK).min(to), ..];
+            let mut hidden = keys.dot(&self.gate.slice(units).t()).mapv(|z| self.settings.activation.apply(z));
+            hidden *= &keys.dot(&self.up.slice(units).t());
+            general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, outputs);
+        }
+    }
+
+    /// Margin of every fact at size m, up to the positive factor m.
+    pub fn margins(&mut self, size: usize) -> Vec<f64> {
+        self.draw_up_to(size);
+        let place = self.outputs.partition_point(|(known, _)| *known <= size);
+        let (known, mut outputs) = self.outputs[place - 1].clone();
+        if known < size {
+            self.accumulate(&mut outputs, known, size);
+            self.outputs.insert(place, (size, outputs.clone()));
+        }
+        decoding::margins(outputs.view(), self.facts.values.view(), &self.facts.map)
+    }
+
+    /// The MLP of size m.
+    pub fn mlp(&mut self, size: usize) -> GatedMlp {
+        self.draw_up_to(size);
+        let units = |table: &Array2<f64>| table.slice(s![..size, ..]).to_owned();
+        GatedMlp {
+            gate: units(&self.gate),
+            gate_bias: None,
+            up: units(&self.up) / size as f64,
+            down: units(&self.down).reversed_axes(),
+            activation: self.settings.activation,
+        }
+    }
+}
+
+/// The up projection for given gates `G (m×d)` and down columns `D (d×m)`: `U = (1/m)[h_q(K·Gᵀ) ⊙ (T·D)]ᵀ·K`.
+pub fn up_projection(
+    keys: ArrayView2<f64>,
+    targets: ArrayView2<f64>,
+    gate: ArrayView2<f64>,
+    down: ArrayView2<f64>,
+    degree: u32,
+) -> Array2<f64> {
+    let weights = keys.dot(&gate.t()).mapv(|z| hermite(degree, z)) * targets.dot(&down);
+    weights.t().dot(&keys) / gate.nrows() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::facts::fact_set::random_bijection;
+
+    fn facts() -> FactSet {
+        let mut rng = StreamName::new("test").rng();
+        let table = draw(Kind::Sphere, 64, 16, &mut rng).unwrap();
+        FactSet::new(table.clone(), table, random_bijection(64, &mut rng)).unwrap()
+    }
+
+    #[test]
+    fn hermite_polynomials() {
+        let z = 0.7f64;
+        assert_eq!(hermite(0, z), 1.0);
+        assert_eq!(hermite(1, z), z);
+        assert!((hermite(2, z) - (z * z - 1.0) / 2f64.sqrt()).abs() < 1e-15);
+        assert!((hermite(3, z) - (z.powi(3) - 3.0 * z) / 6f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_nested_family_agrees_with_the_mlp_and_the_formula() {
+        let facts = facts();
+        let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
+        for size in [700, 40, 300] {
+            let nested = family.margins(size);
+            let mlp = family.mlp(size);
+            for (fast, plain) in nested.iter().zip(mlp.margins(&facts)) {
+                assert!((fast / size as f64 - plain).abs() < 1e-10);
+            }
+            let targets = facts.by_key(&facts.values);
+            let up = up_projection(facts.keys.view(), targets.view(), mlp.gate.view(), mlp.down.view(), 1);
+            assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));
+        }
+    }
+
+    /// In the limit of many units the output is `(1/2d) Σ_i ⟨k_i, x⟩²·v_f(i)` for ReLU and degree 1.
+    #[test]
+    fn wide_mlps_approach_the_kernel() {
+        let facts = facts();
+        let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
+        let outputs = family.mlp(40_000).forward(facts.keys.view());
+        let kernel = facts.keys.dot(&facts.keys.t()).mapv(|x| x * x).dot(&facts.by_key(&facts.values)) / 32.0;
+        let norm = |table: &Array2<f64>| table.iter().map(|x| x * x).sum::<f64>().sqrt();
+        assert!(norm(&(&outputs - &kernel)) / norm(&kernel) < 0.1);
+    }
+}
