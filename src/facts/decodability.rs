@@ -16,7 +16,6 @@ use rayon::prelude::*;
 use super::files::check_table;
 use crate::error::{Error, Result};
 use crate::num::cholesky::{GrowingCholesky, dot};
-use crate::num::linalg::single_thread_blas;
 use crate::num::pricing;
 
 /// How many anchors share a pricing product. A fixed number: results must not depend on the thread count.
@@ -120,7 +119,6 @@ pub fn decodability(values: &Array2<f64>, cores: Cores) -> Result<Decodability> 
     if values.nrows() < 2 {
         return Err(Error::input("decodability of a single value is not defined").fix("give at least two values"));
     }
-    single_thread_blas();
     let problem = Problem::new(values);
     let starts: Vec<usize> = (0..values.nrows()).step_by(BLOCK).collect();
     let solve = |start: &usize| problem.solve_block(*start, (*start + BLOCK).min(values.nrows()));

@@ -2,8 +2,6 @@
 
 use ndarray::{ArrayView2, s};
 
-use crate::num::linalg::single_thread_blas;
-
 /// Keys decoded per block: keeps the score matrix small whatever the number of facts.
 const BLOCK: usize = 256;
 
@@ -21,7 +19,6 @@ const BLOCK: usize = 256;
 /// assert_eq!(accuracy(&found), 0.5);
 /// ```
 pub fn margins(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize]) -> Vec<f64> {
-    single_thread_blas();
     let mut margins = Vec::with_capacity(map.len());
     for start in (0..map.len()).step_by(BLOCK) {
         let stop = (start + BLOCK).min(map.len());

@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::embeddings::normalise_rows;
 use crate::error::Result;
-use crate::num::linalg::{single_thread_blas, singular_values};
+use crate::num::linalg::singular_values;
 
 /// Coherence: the largest `|cos(e_a, e_b)|` over pairs `a ≠ b` (2512.00207, A.1.4). 0 for a table of one row.
 ///
@@ -14,7 +14,6 @@ use crate::num::linalg::{single_thread_blas, singular_values};
 /// assert!((coherence(&array![[1.0, 0.0], [1.0, 1.0], [0.0, -2.0]]) - 0.5f64.sqrt()).abs() < 1e-15);
 /// ```
 pub fn coherence(table: &Array2<f64>) -> f64 {
-    single_thread_blas();
     let mut unit = table.clone();
     normalise_rows(&mut unit);
     let mut largest = 0.0f64;

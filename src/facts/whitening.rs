@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use super::files::check_table;
 use crate::error::{Error, Result};
-use crate::num::linalg::{single_thread_blas, symmetric_eigen};
+use crate::num::linalg::symmetric_eigen;
 
 /// Added to the covariance, as a share of its largest eigenvalue, so that it can be inverted.
 const RIDGE: f64 = 1e-12;
@@ -28,7 +28,6 @@ impl Whitening {
         if !(0.0..=1.0).contains(&alpha) {
             return Err(Error::input(format!("a whitening strength of {alpha}")).fix("use a strength between 0 and 1"));
         }
-        single_thread_blas();
         let covariance = table.t().dot(table) / table.nrows() as f64;
         let (eigenvalues, vectors) = symmetric_eigen(&covariance)?;
         let largest = eigenvalues.last().copied().unwrap_or(0.0);

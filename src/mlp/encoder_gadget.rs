@@ -10,7 +10,7 @@ use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use super::gated::Activation;
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
-use crate::num::linalg::{single_thread_blas, solve_positive_definite};
+use crate::num::linalg::solve_positive_definite;
 use crate::rng::Rng;
 
 /// Gadgets that share their gates, one per output: `gates` h×d, `ups[j]` h×d.
@@ -48,7 +48,6 @@ const LARGEST_RESIDUAL: f64 = 1e-6;
 /// # Errors
 /// When the system cannot be solved to working precision: equal or nearly equal keys, keys that are all zero.
 pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, rng: &mut Rng) -> Result<Gadgets> {
-    single_thread_blas();
     let (facts, dimension) = keys.dim();
     let activation = Activation::Silu;
     let hidden = gadget_hidden(facts, dimension, slack);

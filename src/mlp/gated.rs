@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
 use crate::facts::whitening::Whitening;
-use crate::num::linalg::single_thread_blas;
 
 /// The gate's nonlinearity σ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +60,6 @@ impl GatedMlp {
 
     /// Outputs for a table of inputs: (n×d) → (n×d).
     pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
-        single_thread_blas();
         let mut outputs = Array2::zeros((inputs.nrows(), self.down.nrows()));
         for start in (0..self.hidden()).step_by(BLOCK) {
             let units = s![start..(start + BLOCK).min(self.hidden()), ..];

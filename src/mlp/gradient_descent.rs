@@ -14,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::facts::decoding::stored;
 use crate::facts::fact_set::FactSet;
 use crate::num::adam::{Adam, cosine};
-use crate::num::linalg::single_thread_blas;
 use crate::num::softmax::{Contribution, cross_entropy_gradient, gated_silu, gated_silu_gradient};
 use crate::rng::StreamName;
 
@@ -109,7 +108,6 @@ pub struct Trainer {
 impl Trainer {
     /// Weights uniform on `±1/√fan_in`.
     pub fn new(facts: &FactSet, hidden: usize, name: StreamName) -> Self {
-        single_thread_blas();
         let (count, dimension) = facts.keys.dim();
         let mut rng = name.rng();
         let mut uniform = |count: usize, fan_in: usize| -> Vec<f32> {

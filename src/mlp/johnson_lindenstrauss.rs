@@ -8,7 +8,6 @@ use ndarray::{Array2, ArrayView2, s};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::facts::decoding;
-use crate::num::linalg::single_thread_blas;
 use crate::rng::{Rng, StreamName};
 
 /// A sequence of random columns: the decoder of size m is its first m columns, so larger decoders contain smaller ones.
@@ -48,7 +47,6 @@ impl NestedDecoder {
 
     /// `D·Dᵀ` of size m, from the nearest smaller one that is known.
     fn product(&mut self, size: usize) -> Array2<f64> {
-        single_thread_blas();
         self.draw_up_to(size);
         let place = self.products.partition_point(|(known, _)| *known <= size);
         let (known, mut product) = self.products[place - 1].clone();

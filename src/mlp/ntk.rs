@@ -11,7 +11,6 @@ use super::gated::{Activation, GatedMlp};
 use crate::facts::decoding;
 use crate::facts::embeddings::{gaussian, normalise_rows};
 use crate::facts::fact_set::FactSet;
-use crate::num::linalg::single_thread_blas;
 use crate::rng::{Rng, StreamName};
 
 /// Units drawn and computed at once.
@@ -73,7 +72,6 @@ impl<'a> NestedNtk<'a> {
     }
 
     fn draw_up_to(&mut self, size: usize) {
-        single_thread_blas();
         let keys = &self.facts.keys;
         while self.gate.nrows() < size {
             let gate = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);

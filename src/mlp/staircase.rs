@@ -9,7 +9,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
-use crate::num::linalg::{least_norm_solution, single_thread_blas};
+use crate::num::linalg::least_norm_solution;
 use crate::rng::Rng;
 
 /// Share of `d` that a bin holds: full bins are badly conditioned (up to 1e3), three quarters are not (below 15).
@@ -20,7 +20,6 @@ const FILL: f64 = 0.75;
 /// # Errors
 /// When keys of one bin are linearly dependent, or two keys at the border of two bins have the same height along `z`.
 pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, rng: &mut Rng) -> Result<GatedMlp> {
-    single_thread_blas();
     let (facts, dimension) = keys.dim();
     let count = outputs.ncols();
     let direction = gaussian((1, dimension), rng);

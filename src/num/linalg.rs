@@ -1,7 +1,9 @@
-//! The only place that calls LAPACK and that sets up BLAS.
+//! The only place that calls LAPACK.
 //!
-//! Products elsewhere are ndarray's `dot` and `general_mat_mul`, which call the BLAS linked here (OpenBLAS). BLAS is held
-//! to one thread: cells run beside each other, and a result must not depend on how many do.
+//! Decompositions are LAPACK's, through ndarray-linalg and OpenBLAS. Matrix products, here and elsewhere, are ndarray's `dot`
+//! and `general_mat_mul` on its own kernels (the matrixmultiply crate), not BLAS: Debian 12's OpenBLAS 0.3.21 takes processors
+//! newer than itself for a Prescott, and then multiplies at 25 GFLOP/s where these kernels reach 140 (one core, single
+//! precision, 1024³). OpenBLAS is held to one thread: cells run beside each other, and a result must not depend on how many.
 
 use std::sync::Once;
 
@@ -15,8 +17,8 @@ unsafe extern "C" {
     fn openblas_get_corename() -> *const std::ffi::c_char;
 }
 
-/// Holds BLAS to one thread. Every entry point of the crate that multiplies calls it; only the first call acts.
-pub fn single_thread_blas() {
+/// Holds OpenBLAS to one thread; only the first call acts.
+fn single_thread() {
     static ONCE: Once = Once::new();
     // SAFETY: the function of the linked OpenBLAS takes a plain int and may be called at any time.
     ONCE.call_once(|| unsafe { openblas_set_num_threads(1) });
@@ -36,7 +38,7 @@ fn failed(operation: &str, error: impl std::fmt::Display) -> Error {
 ///
 /// Shapes: `table (n×d)`, `left (n×r)`, `values (r)`, `right (r×d)` with `r = min(n, d)`. LAPACK `gesdd`.
 pub fn thin_svd(table: &Array2<f64>) -> Result<(Array2<f64>, Array1<f64>, Array2<f64>)> {
-    single_thread_blas();
+    single_thread();
     let (left, values, right) =
         table.svddc(JobSvd::Some).map_err(|error| failed("singular value decomposition", error))?;
     match (left, right) {
@@ -47,7 +49,7 @@ pub fn thin_svd(table: &Array2<f64>) -> Result<(Array2<f64>, Array1<f64>, Array2
 
 /// Singular values, descending.
 pub fn singular_values(table: &Array2<f64>) -> Result<Array1<f64>> {
-    single_thread_blas();
+    single_thread();
     table
         .svddc(JobSvd::None)
         .map(|(_, values, _)| values)
@@ -56,7 +58,7 @@ pub fn singular_values(table: &Array2<f64>) -> Result<Array1<f64>> {
 
 /// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
 pub fn symmetric_eigen(matrix: &Array2<f64>) -> Result<(Array1<f64>, Array2<f64>)> {
-    single_thread_blas();
+    single_thread();
     matrix.eigh(UPLO::Lower).map_err(|error| failed("symmetric eigendecomposition", error))
 }
 
@@ -65,7 +67,7 @@ pub fn symmetric_eigen(matrix: &Array2<f64>) -> Result<(Array1<f64>, Array2<f64>
 /// # Errors
 /// When the matrix is not positive definite to working precision.
 pub fn solve_positive_definite(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Array2<f64>> {
-    single_thread_blas();
+    single_thread();
     let lower = matrix.cholesky(UPLO::Lower).map_err(|error| failed("Cholesky factorisation", error))?;
     let halfway = lower
         .solve_triangular(UPLO::Lower, Diag::NonUnit, &rhs.to_owned())
