@@ -3,13 +3,16 @@
 //! One gadget is `x ↦ 1ᵀ[σ(G·x) ⊙ (A·x)]` with `G, A` of shape h×d. With `G` drawn at random the outputs `o` on the keys are
 //! linear in `A`: `M·vec(A) = o`, `M = [diag(Σ_1)K, …, diag(Σ_h)K]` (F×dh), `Σ = σ(G·Kᵀ)`. For an analytic, non-polynomial σ and
 //! generic keys `d·h ≥ F` suffices. The solution of least norm is `vec(A) = Mᵀ(M·Mᵀ)⁻¹o`, and `M·Mᵀ = (ΣᵀΣ) ⊙ (K·Kᵀ)`: all
-//! gadgets that share `G` are solved with one F×F Cholesky factorisation.
+//! gadgets that share `G` are solved with one F×F Cholesky factorisation. Keys are whitened first and the whitening is folded
+//! back into `G` and `A`, which is exact: it only means that gates are drawn with pre-activations of order 1 in every direction,
+//! and it keeps the system solvable for keys of condition number 1e4, where gates drawn without regard to the keys fail.
 
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::gated::Activation;
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
+use crate::facts::whitening::Whitening;
 use crate::num::linalg::solve_positive_definite;
 use crate::rng::Rng;
 
@@ -49,29 +52,32 @@ const LARGEST_RESIDUAL: f64 = 1e-6;
 /// When the system cannot be solved to working precision: equal or nearly equal keys, keys that are all zero.
 pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, rng: &mut Rng) -> Result<Gadgets> {
     let (facts, dimension) = keys.dim();
+    let whitening = Whitening::fit(keys, 1.0)?;
+    let white = whitening.apply(keys);
     let activation = Activation::Silu;
     let hidden = gadget_hidden(facts, dimension, slack);
-    // Pre-activations of order 1: rows of norm about √d against keys of typical norm `scale`.
-    let scale = (keys.iter().map(|x| x * x).sum::<f64>() / facts as f64).sqrt();
-    let gates = gaussian((hidden, dimension), rng) * ((dimension as f64).sqrt() / scale / (dimension as f64).sqrt());
-    let activations = gates.dot(&keys.t()).mapv(|z| activation.apply(z));
-    let weights = solve(keys, &activations, outputs)?;
-    let ups = split_by_output(keys, &activations, &weights);
+    // White keys have a norm of about √d, so rows of norm about 1 give pre-activations of order 1.
+    let gates = gaussian((hidden, dimension), rng) / (dimension as f64).sqrt();
+    let activations = gates.dot(&white.t()).mapv(|z| activation.apply(z));
+    let weights = solve(&white, &activations, outputs).map_err(|error| singular(keys, error.what()))?;
+    let ups = split_by_output(&white, &activations, &weights);
+    let gates = gates.dot(&whitening.map);
+    let ups = ups.into_iter().map(|up| up.dot(&whitening.map)).collect();
     let mut gadgets = Gadgets { gates, ups, activation, relative_residual: 0.0 };
     let largest = outputs.iter().fold(0.0f64, |a, b| a.max(b.abs()));
     let difference = gadgets.encode(keys.view()) - outputs;
     gadgets.relative_residual = difference.iter().fold(0.0f64, |a, b| a.max(b.abs())) / largest.max(f64::MIN_POSITIVE);
     if gadgets.relative_residual.is_nan() || gadgets.relative_residual > LARGEST_RESIDUAL {
-        return Err(singular(keys, format!("relative residual {:.1e}", gadgets.relative_residual)));
+        return Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)));
     }
     Ok(gadgets)
 }
 
-fn singular(keys: &Array2<f64>, reason: String) -> Error {
+fn singular(keys: &Array2<f64>, reason: &str) -> Error {
     let error = Error::input(format!("the encoder's linear system is singular to working precision ({reason})"));
     match equal_rows(keys) {
         Some((first, second)) => error.fix(format!("keys {first} and {second} are equal: give every fact its own key")),
-        None => error.fix("whiten the keys, or give the encoder some slack"),
+        None => error.fix("give the encoder some slack, or remove nearly equal keys"),
     }
 }
 
@@ -89,7 +95,7 @@ fn equal_rows(keys: &Array2<f64>) -> Option<(usize, usize)> {
 fn solve(keys: &Array2<f64>, activations: &Array2<f64>, outputs: ArrayView2<f64>) -> Result<Array2<f64>> {
     let kernel = activations.t().dot(activations) * keys.dot(&keys.t());
     let solve = |rhs: ArrayView2<f64>| solve_positive_definite(&kernel, rhs);
-    let mut weights = solve(outputs).map_err(|error| singular(keys, error.what().to_owned()))?;
+    let mut weights = solve(outputs)?;
     for _ in 0..2 {
         let residual = &outputs - &kernel.dot(&weights);
         weights += &solve(residual.view())?;

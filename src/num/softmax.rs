@@ -70,6 +70,16 @@ fn maximum(row: &[f32]) -> f32 {
     lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a })
 }
 
+/// Probabilities below `e^−60` count as 0. They are below the rounding error of any sum here, and the subnormal numbers that
+/// they would turn into slow every later product down tenfold.
+const NEGLIGIBLE: f32 = -60.0;
+
+#[inline(always)]
+fn probability(x: f32) -> f32 {
+    let value = exp(x);
+    if x < NEGLIGIBLE { 0.0 } else { value }
+}
+
 /// Replaces each entry by `e^(entry − top)` and returns the sum, in fixed lanes.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 fn exponentials(row: &mut [f32], top: f32) -> f32 {
@@ -77,13 +87,13 @@ fn exponentials(row: &mut [f32], top: f32) -> f32 {
     let mut chunks = row.chunks_exact_mut(LANES);
     for chunk in &mut chunks {
         for lane in 0..LANES {
-            chunk[lane] = exp(chunk[lane] - top);
+            chunk[lane] = probability(chunk[lane] - top);
             lanes[lane] += chunk[lane];
         }
     }
     let mut tail = 0.0;
     for entry in chunks.into_remainder() {
-        *entry = exp(*entry - top);
+        *entry = probability(*entry - top);
         tail += *entry;
     }
     lanes.iter().sum::<f32>() + tail

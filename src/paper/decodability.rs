@@ -1,0 +1,94 @@
+//! Decodability of conditioned and whitened tables: ρ certified against F, d, κ and α (2512.00207, §3).
+
+use serde::{Deserialize, Serialize};
+
+use super::fact_sets::{Spectrum, facts_for, values};
+use crate::error::{Error, Result};
+use crate::facts::decodability::{Certificate, Cores, achieved_margins, decodability};
+use crate::facts::geometry::{coherence, condition_number};
+use crate::facts::whitening::Whitening;
+use crate::pipeline::experiment::{self, Experiment, Params};
+use crate::table::Record;
+
+/// One table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Embedding dimension d.
+    pub dimension: usize,
+    /// β in `F = β·d²`.
+    pub facts_per_d2: f64,
+    /// Condition number κ.
+    pub kappa: f64,
+    /// Whitening strength α.
+    pub alpha: f64,
+    pub spectrum: Spectrum,
+}
+
+const FIELDS: &[&str] = &["dimension", "facts_per_d2", "kappa", "alpha", "spectrum"];
+
+/// The experiment `decodability`.
+pub struct DecodabilityOfTables;
+
+impl Experiment for DecodabilityOfTables {
+    fn name(&self) -> &'static str {
+        "decodability"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn fields(&self) -> &'static [&'static str] {
+        FIELDS
+    }
+
+    fn canonical(&self, point: &toml::Table) -> Result<Params> {
+        let point: Point = experiment::parse(point, FIELDS)?;
+        facts_for(point.dimension, point.facts_per_d2)?;
+        check_ranges(point.kappa, point.alpha)?;
+        experiment::canonical(&point)
+    }
+
+    /// `F²·d` for the pricing of one round, and about as many rounds as the logarithm of d.
+    fn cost(&self, params: &Params) -> f64 {
+        let Ok(point) = experiment::typed::<Point>(params) else { return 0.0 };
+        let facts = point.facts_per_d2 * (point.dimension * point.dimension) as f64;
+        2.5e-9 * facts * facts * point.dimension as f64
+    }
+
+    fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
+        let point: Point = experiment::typed(params)?;
+        let facts = facts_for(point.dimension, point.facts_per_d2)?;
+        let table = values(point.dimension, facts, point.spectrum, point.kappa, seed)?;
+        let table = Whitening::fit(&table, point.alpha)?.apply(&table);
+        let found = decodability(&table, Cores::One)?;
+        if found.worst_gap() > Certificate::TIGHT {
+            return Err(Error::failure(format!("a certificate has a relative gap of {:.1e}", found.worst_gap())));
+        }
+        let plain = achieved_margins(table.view(), table.view());
+        let most_active = found.certificates.iter().map(|certificate| certificate.active).max().unwrap_or(0);
+        Ok(vec![
+            Record::new()
+                .with("facts", facts)
+                .with("rho", found.rho)
+                .with("rho_mean", found.mean())
+                .with("plain_margin", plain.iter().copied().fold(f64::INFINITY, f64::min))
+                .with("worst_gap", found.worst_gap())
+                .with("undecodable", found.undecodable())
+                .with("most_active", most_active)
+                .with("coherence", coherence(&table))
+                .with("measured_kappa", condition_number(&table)?),
+        ])
+    }
+}
+
+/// κ ≥ 1 and 0 ≤ α ≤ 1, checked when the manifest is read and not hours later.
+pub fn check_ranges(kappa: f64, alpha: f64) -> Result<()> {
+    if !(kappa.is_finite() && kappa >= 1.0) {
+        return Err(Error::input(format!("kappa is {kappa}")).fix("use a finite condition number of at least 1"));
+    }
+    if !(0.0..=1.0).contains(&alpha) {
+        return Err(Error::input(format!("alpha is {alpha}")).fix("use a whitening strength between 0 and 1"));
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The experiments of the papers, one file per section: parameters, cell function, predicted cost.
+
+use crate::pipeline::experiment::Experiment;
+
+pub mod decodability;
+pub mod fact_sets;
+pub mod storage_cost;
+
+/// Every experiment that `pipeline.toml` can name.
+pub fn experiments() -> Vec<&'static dyn Experiment> {
+    vec![&decodability::DecodabilityOfTables, &storage_cost::StorageCost]
+}
