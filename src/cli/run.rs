@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Only this stage; may be given several times
     #[arg(long, value_name = "NAME")]
     stage: Vec<String>,
+    /// Tell no progress; errors are told all the same
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
@@ -35,6 +38,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         store: &context.options.store,
         results: &context.options.results,
         threads: context.threads(),
+        quiet: arguments.quiet,
     })?;
     let results = context.results()?;
     if context.options.json {

@@ -101,7 +101,7 @@ mod tests {
             canonical_json(&params(text)),
             r#"{"d":32,"huge":1e+21,"kappa":1e+16,"method":"ntk","one":1.0,"tenth":0.1,"tiny":1e-7}"#
         );
-        assert_eq!(key(text).to_string(), "FROZEN");
+        assert_eq!(key(text).to_string(), "0fa9b029f5672dc3d842dc4e35bae5ee320c78d0c8cbcf38515cad20be5e31f5");
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub struct Progress {
 enum Display {
     Bar(ProgressBar),
     Lines,
+    Silent,
 }
 
 struct State {
@@ -31,11 +32,15 @@ struct State {
 }
 
 impl Progress {
-    /// Starts to tell of `total` cells that are predicted to take `total_seconds` of one core.
-    pub fn start(total: usize, total_seconds: f64, threads: usize) -> Self {
+    /// Starts to tell of `total` cells that are predicted to take `total_seconds` of one core; `quiet` tells nothing.
+    pub fn start(total: usize, total_seconds: f64, threads: usize, quiet: bool) -> Self {
         let now = Instant::now();
         let state = Mutex::new(State { cells: 0, seconds: 0.0, last_line: now });
-        let display = if std::io::stderr().is_terminal() { Display::Bar(bar()) } else { Display::Lines };
+        let display = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Display::Silent,
+            (false, true) => Display::Bar(bar()),
+            (false, false) => Display::Lines,
+        };
         let progress = Self { total, threads, total_seconds, started: now, display, state };
         progress.show(&format!(
             "computing {} on {}, {}",
@@ -62,7 +67,7 @@ impl Progress {
                 state.last_line = Instant::now();
                 tell(&text);
             }
-            Display::Lines => {}
+            Display::Lines | Display::Silent => {}
         }
     }
 
@@ -71,6 +76,7 @@ impl Progress {
         match &self.display {
             Display::Bar(bar) => bar.suspend(|| tell(text)),
             Display::Lines => tell(text),
+            Display::Silent => {}
         }
     }
 
@@ -80,13 +86,16 @@ impl Progress {
         if let Display::Bar(bar) = &self.display {
             bar.finish_and_clear();
         }
-        tell(&format!("{} in {}", count(cells, "cell"), duration(self.started.elapsed().as_secs_f64())));
+        if !matches!(self.display, Display::Silent) {
+            tell(&format!("{} in {}", count(cells, "cell"), duration(self.started.elapsed().as_secs_f64())));
+        }
     }
 
     fn show(&self, text: &str) {
         match &self.display {
             Display::Bar(bar) => bar.set_message(text.to_owned()),
             Display::Lines => tell(text),
+            Display::Silent => {}
         }
     }
 
@@ -151,7 +160,7 @@ mod tests {
 
     #[test]
     fn time_left_follows_costs_and_not_cell_counts() {
-        let progress = Progress::start(2, 100.0, 1);
+        let progress = Progress::start(2, 100.0, 1, true);
         assert!((progress.left(0.0, Duration::ZERO) - 100.0).abs() < 1e-9);
         // The long cell of the two took 180 s instead of the predicted 90 s.
         assert!((progress.left(90.0, Duration::from_secs(180)) - 20.0).abs() < 1e-9);

@@ -31,6 +31,8 @@ pub struct Request<'a> {
     pub store: &'a Path,
     pub results: &'a Path,
     pub threads: usize,
+    /// Tells no progress; the outcome has all failures.
+    pub quiet: bool,
 }
 
 /// What a run did.
@@ -104,7 +106,12 @@ pub fn run(request: &Request) -> Result<Outcome> {
     if let Some(outcome) = nothing_to_do(request, &results)? {
         return Ok(Outcome { seconds: started.elapsed().as_secs_f64(), ..outcome });
     }
-    let (writable, store) = WritableStore::open(request.store, &tell)?;
+    let say = |line: &str| {
+        if !request.quiet {
+            tell(line)
+        }
+    };
+    let (writable, store) = WritableStore::open(request.store, &say)?;
     let plan = request.plan(&store)?;
     let (failures, store) = compute(request, &plan, &writable, store)?;
     let mut outcome = write_tables(request, &plan, &store, &results, failures, started)?;
@@ -151,7 +158,7 @@ fn compute(
         return Ok((Vec::new(), store));
     }
     queue.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
-    let progress = Progress::start(queue.len(), plan.missing_seconds(), request.threads);
+    let progress = Progress::start(queue.len(), plan.missing_seconds(), request.threads, request.quiet);
     let work = Work { queue, next: AtomicUsize::new(0), writable, progress: &progress, failed: Mutex::default() };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(request.threads)

@@ -40,6 +40,20 @@ fn a_killed_run_loses_only_the_cell_in_flight() {
 }
 
 #[test]
+fn a_run_killed_between_segment_and_journal_leaves_no_second_copy() {
+    let (workspace, hash) = killed();
+    let journal = workspace.files("store/journal", "jsonl").remove(0);
+    let bytes = std::fs::read(&journal).unwrap();
+    workspace.run();
+    std::fs::write(&journal, bytes).unwrap();
+    std::fs::remove_dir_all(workspace.path("results")).unwrap();
+    assert_eq!(workspace.run().computed(), 0);
+    assert_eq!(workspace.table("margins").content_hash(), hash);
+    assert_eq!(workspace.copies(), 8);
+    assert!(!journal.exists());
+}
+
+#[test]
 fn a_journal_cut_anywhere_costs_only_what_was_cut() {
     let (workspace, hash) = killed();
     let saved = workspace.path("saved");

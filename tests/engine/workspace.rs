@@ -40,7 +40,8 @@ stages = ["margins"]
 "#;
 
 pub struct Workspace {
-    pub folder: tempfile::TempDir,
+    /// Removes everything in the end.
+    _folder: tempfile::TempDir,
     pub root: PathBuf,
 }
 
@@ -53,7 +54,7 @@ impl Workspace {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join(name);
         std::fs::create_dir(&root).unwrap();
-        let workspace = Self { folder, root };
+        let workspace = Self { _folder: folder, root };
         workspace.pipeline(PIPELINE);
         workspace
     }
@@ -87,6 +88,7 @@ impl Workspace {
             store: &self.path("store"),
             results: &self.path("results"),
             threads,
+            quiet: true,
         })
     }
 
