@@ -136,17 +136,11 @@ impl Source<'_> {
         }
         let stages = self.sections(document, "stage", |name, section| self.stage(name, section))?;
         let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
-        let figures = self.sections(document, "figure", |name, section| self.reader(name, section, &names))?;
-        let notebooks = self.sections(document, "notebook", |name, section| self.reader(name, section, &names))?;
-        if let Some(figure) = figures.iter().find(|figure| figure.title.is_empty()) {
-            return Err(self.missing(document, "figure", &figure.name));
-        }
+        let reader = |kind: &str| {
+            self.sections(document, kind, |name, section| self.reader(kind == "figure", name, section, &names))
+        };
+        let (figures, notebooks) = (reader("figure")?, reader("notebook")?);
         Ok(Manifest { path: self.path.to_owned(), stages, figures, notebooks })
-    }
-
-    fn missing(&self, document: &DeTable, kind: &str, name: &str) -> Error {
-        let offset = section_items(document, kind).into_iter().find(|item| item.name == name).map_or(0, |i| i.offset);
-        self.fault(offset, format!("{kind} '{name}' has no title")).fix("add a line: title = \"...\"")
     }
 
     /// Reads all `[kind.NAME]` tables.
@@ -187,12 +181,8 @@ impl Source<'_> {
                 profile => drop(grids.insert(profile.parse()?, self.grids(&item)?)),
             }
         }
-        let missing = |key: &str| {
-            self.fault(head.offset, format!("stage '{}' has no {key}", head.name))
-                .fix(format!("add a line: {key} = \"...\""))
-        };
-        let (experiment, experiment_line) = experiment.ok_or_else(|| missing("experiment"))?;
-        let title = title.ok_or_else(|| missing("title"))?;
+        let (experiment, experiment_line) = experiment.ok_or_else(|| self.missing(head, "experiment"))?;
+        let title = title.ok_or_else(|| self.missing(head, "title"))?;
         Ok(Stage { name: head.name.to_owned(), title, experiment, experiment_line, grids })
     }
 
@@ -248,7 +238,7 @@ impl Source<'_> {
         Ok(Axis { name: item.name.to_owned(), line: self.line(item.offset), values })
     }
 
-    fn reader(&self, head: &Item, section: &DeTable, known_stages: &[&str]) -> Result<Reader> {
+    fn reader(&self, needs_title: bool, head: &Item, section: &DeTable, known_stages: &[&str]) -> Result<Reader> {
         let mut reader = Reader { name: head.name.to_owned(), title: String::new(), stages: Vec::new() };
         for item in items(section) {
             self.known(&item, "key", &READER_KEYS)?;
@@ -256,6 +246,9 @@ impl Source<'_> {
                 "title" => reader.title = self.text_of(&item)?.to_owned(),
                 _ => reader.stages = self.stage_names(&item, known_stages)?,
             }
+        }
+        if needs_title && reader.title.is_empty() {
+            return Err(self.missing(head, "title"));
         }
         if reader.stages.is_empty() {
             return Err(self
@@ -281,6 +274,10 @@ impl Source<'_> {
             stages.push(text.to_string());
         }
         Ok(stages)
+    }
+
+    fn missing(&self, head: &Item, key: &str) -> Error {
+        self.fault(head.offset, format!("'{}' has no {key}", head.name)).fix(format!("add a line: {key} = \"...\""))
     }
 
     fn known(&self, item: &Item, noun: &str, keys: &[&str]) -> Result<()> {
@@ -335,5 +332,78 @@ fn section_items<'a>(document: &'a DeTable<'a>, kind: &str) -> Vec<Item<'a>> {
     match document.get(kind).map(Spanned::get_ref) {
         Some(DeValue::Table(table)) => items(table),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"# a pipeline
+[stage.zeta]
+title = "Z"
+experiment = "x"
+[[stage.zeta.smoke]]
+seeds = 3
+width = [1, 2]
+alpha = 0.5
+[[stage.zeta.smoke]]
+alpha = [[1, 2]]
+
+[stage.beta]
+title = "B"
+experiment = "y"
+
+[figure.one]
+title = "One"
+stages = ["zeta", "beta"]
+
+[notebook.01_first]
+stages = ["beta"]
+"#;
+
+    fn parse(text: &str) -> Result<Manifest> {
+        Manifest::parse(Path::new("pipeline.toml"), text)
+    }
+
+    #[test]
+    fn stages_grids_and_axes_keep_the_order_and_lines_of_the_file() {
+        let manifest = parse(TEXT).unwrap();
+        let names: Vec<&str> = manifest.stages.iter().map(|stage| stage.name.as_str()).collect();
+        assert_eq!(names, ["zeta", "beta"]);
+        assert!(manifest.stage("beta").unwrap().grids.is_empty());
+        let grids = &manifest.stage("zeta").unwrap().grids[&Profile::Smoke];
+        assert_eq!(grids.iter().map(|grid| (grid.line, grid.seeds)).collect::<Vec<_>>(), [(5, 3), (9, 1)]);
+        let axes: Vec<(&str, usize, usize)> =
+            grids[0].axes.iter().map(|axis| (axis.name.as_str(), axis.line, axis.values.len())).collect();
+        assert_eq!(axes, [("width", 7, 2), ("alpha", 8, 1)]);
+        assert_eq!(grids[1].axes[0].values.len(), 1, "a list in a list is one value");
+        assert_eq!(manifest.figures[0].stages, ["zeta", "beta"]);
+        assert_eq!(manifest.notebooks[0].name, "01_first");
+        assert_eq!(parse(&TEXT.replace('\n', "\r\n")).unwrap(), manifest);
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_with_its_line() {
+        for (without, expected) in [
+            ("title = \"Z\"\n", "'zeta' has no title\n  where: pipeline.toml:2"),
+            ("experiment = \"y\"\n", "'beta' has no experiment\n  where: pipeline.toml:12"),
+            ("title = \"One\"\n", "'one' has no title\n  where: pipeline.toml:16"),
+            ("stages = [\"beta\"]\n", "'01_first' reads no stage\n  where: pipeline.toml:20"),
+        ] {
+            let error = parse(&TEXT.replace(without, "")).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn a_manifest_cut_anywhere_is_read_or_refused_but_never_panics() {
+        for length in 0..TEXT.len() {
+            if let Err(error) = parse(&TEXT[..length]) {
+                assert!(error.to_string().contains("where: pipeline.toml:"), "{error}");
+                assert!(error.to_string().contains("fix: "), "{error}");
+            }
+        }
     }
 }

@@ -145,6 +145,18 @@ fn a_stale_or_lost_table_or_receipt_is_made_again_from_the_store() {
 }
 
 #[test]
+fn predictions_learn_from_what_was_recorded() {
+    let workspace = Workspace::new();
+    workspace.grid("seeds = 3\nd = 4\nkappa = 1\nfault = \"slow\"");
+    assert!((workspace.missing_seconds() - 12.0).abs() < 1e-9, "the law of the toy is d seconds");
+    workspace.run();
+    workspace.grid("d = 8\nkappa = 1");
+    let predicted = workspace.missing_seconds();
+    // The recorded cells took 30 ms and a little more, where the law said 4 s; d = 8 costs twice as much.
+    assert!((0.06..2.0).contains(&predicted), "{predicted}");
+}
+
+#[test]
 fn file_times_mean_nothing() {
     let workspace = Workspace::new();
     workspace.run();

@@ -7,8 +7,10 @@ use std::time::SystemTime;
 use factsmith::error::Result;
 use factsmith::pipeline::experiment::Experiment;
 use factsmith::pipeline::manifest::Manifest;
+use factsmith::pipeline::plan::Plan;
 use factsmith::pipeline::profile::Profile;
 use factsmith::pipeline::run::{Outcome, Request, run};
+use factsmith::pipeline::store::Store;
 use factsmith::table::Table;
 
 use super::toy::TOY;
@@ -90,6 +92,12 @@ impl Workspace {
             threads,
             quiet: true,
         })
+    }
+
+    pub fn missing_seconds(&self) -> f64 {
+        let manifest = Manifest::read(&self.path("pipeline.toml")).unwrap();
+        let store = Store::read(&self.path("store")).unwrap();
+        Plan::new(&manifest, Profile::Smoke, &[&TOY], &store, &[]).unwrap().missing_seconds()
     }
 
     pub fn table(&self, stage: &str) -> Table {
