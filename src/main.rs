@@ -1,1 +1,7 @@
-fn main() {}
+//! The `factsmith` program; everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(factsmith::cli::main(&factsmith::paper::experiments()))
+}

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use polars::io::mmap::MmapBytesReader;
 use polars::prelude::{
     Column as PolarsColumn, DataFrame, DataType, NamedFrom, ParquetReader, ParquetWriter, SerReader, Series,
 };
@@ -251,10 +252,30 @@ impl Table {
         if length < 12 {
             return Err(damaged(format!("it holds {length} bytes")));
         }
-        let frame = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ParquetReader::new(file).finish()))
-            .map_err(|_| damaged("the Parquet reader gave up on it".to_owned()))?
-            .map_err(|error| damaged(error.to_string()))?;
-        Self::from_frame(&frame).map_err(|error| damaged(error.what().to_owned()))
+        Self::parse_parquet(ParquetReader::new(file)).map_err(damaged)
+    }
+
+    /// The bytes of the Parquet file of this table.
+    pub fn to_parquet_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut frame = self.to_frame()?;
+        ParquetWriter::new(&mut bytes).finish(&mut frame).map_err(|error| Error::failure(error.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`Table::to_parquet_bytes`] made; only the named columns when there are any.
+    pub fn from_parquet_bytes(bytes: &[u8], columns: &[&str]) -> Result<Self> {
+        let wanted = (!columns.is_empty()).then(|| columns.iter().map(|name| (*name).to_owned()).collect());
+        Self::parse_parquet(ParquetReader::new(std::io::Cursor::new(bytes)).with_columns(wanted))
+            .map_err(|reason| Error::input(format!("not a readable result table: {reason}")))
+    }
+
+    /// Damaged files make the reader panic at times; both ways of failing end as a reason.
+    fn parse_parquet<R: MmapBytesReader>(reader: ParquetReader<R>) -> std::result::Result<Self, String> {
+        let frame = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reader.finish()))
+            .map_err(|_| "the Parquet reader gave up on it".to_owned())?
+            .map_err(|error| error.to_string())?;
+        Self::from_frame(&frame).map_err(|error| error.what().to_owned())
     }
 
     /// The table as a polars frame.

@@ -36,8 +36,17 @@ pub fn parse<P: DeserializeOwned>(point: &toml::Table, fields: &'static [&'stati
         return Err(unknown("parameter", name, fields.iter().copied()));
     }
     P::deserialize(toml::Value::Table(point.clone())).map_err(|error| {
-        Error::input(error.message().trim().to_owned()).fix(format!("the parameters are: {}", fields.join(", ")))
+        let what = match faulty_parameter(&error.to_string()) {
+            Some(name) => format!("parameter '{name}': {}", error.message().trim()),
+            None => error.message().trim().to_owned(),
+        };
+        Error::input(what).fix(format!("the parameters are: {}", fields.join(", ")))
     })
+}
+
+/// The toml crate names the key of a value only in the last line of its display: "in `d`".
+fn faulty_parameter(display: &str) -> Option<&str> {
+    display.lines().last()?.strip_prefix("in `")?.strip_suffix('`')
 }
 
 /// The canonical form of typed parameters. `-0.0` becomes `0.0`; a number that is not finite is an error.

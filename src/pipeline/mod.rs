@@ -1,3 +1,26 @@
 //! The engine: which cells are missing, in what order to compute them, and where results are kept.
+//!
+//! `pipeline.toml` becomes a [`manifest::Manifest`]; with a profile, the experiments and a [`store::Store`] it becomes a
+//! [`plan::Plan`]; [`run::run`] computes what the plan calls missing and writes one table per stage to
+//! [`results::Results`].
 
+mod assemble;
+mod attempt;
+pub mod compare;
+mod cost;
 pub mod experiment;
+pub mod grid;
+mod journal;
+pub mod key;
+mod lock;
+pub mod makefile;
+pub mod manifest;
+pub mod plan;
+pub mod profile;
+pub mod progress;
+pub mod receipt;
+pub mod results;
+pub mod run;
+mod segment;
+pub mod store;
+mod writable;

@@ -1,0 +1,182 @@
+//! The command line: parse, call, print, exit code. One file per command.
+
+mod compare;
+mod completions;
+mod plan;
+mod rules;
+mod run;
+mod status;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::error::{Error, Result};
+use crate::pipeline::experiment::Experiment;
+use crate::pipeline::manifest::Manifest;
+use crate::pipeline::plan::Plan;
+use crate::pipeline::profile::Profile;
+use crate::pipeline::progress::tell;
+use crate::pipeline::results::Results;
+use crate::pipeline::store::Store;
+
+/// Reproduce research on fact-storing MLPs, and use its methods on embeddings of your own.
+#[derive(Parser)]
+#[command(name = "factsmith", version, max_term_width = 100, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(flatten)]
+    options: Options,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command understands.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options of all commands")]
+pub struct Options {
+    /// How much to run: smoke (seconds), laptop (at most an hour) or paper (the paper's sizes)
+    #[arg(long, global = true, default_value = "laptop", value_name = "PROFILE")]
+    profile: String,
+    /// Folder of the computed cells
+    #[arg(long, global = true, default_value = ".factsmith/store", value_name = "DIR")]
+    store: PathBuf,
+    /// Folder of the result tables
+    #[arg(long, global = true, default_value = "results", value_name = "DIR")]
+    results: PathBuf,
+    /// The description of stages, figures and notebooks
+    #[arg(long, global = true, default_value = "pipeline.toml", value_name = "FILE")]
+    manifest: PathBuf,
+    /// Print JSON and nothing else on standard output
+    #[arg(long, global = true)]
+    json: bool,
+    /// Cells computed at a time; the results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Plan(plan::Arguments),
+    Run(run::Arguments),
+    Status(status::Arguments),
+    Compare(compare::Arguments),
+    Rules(rules::Arguments),
+    Completions(completions::Arguments),
+}
+
+/// What a command works on and where it prints.
+pub struct Context<'a> {
+    pub options: Options,
+    pub experiments: &'a [&'a dyn Experiment],
+    out: &'a mut dyn Write,
+}
+
+/// Runs the program with the arguments of the process; returns its exit code.
+pub fn main(experiments: &[&dyn Experiment]) -> u8 {
+    run(std::env::args_os(), experiments, &mut std::io::stdout())
+}
+
+/// Runs the program with these arguments, the first being its name; returns its exit code.
+///
+/// Results go to `out`; errors and progress always go to standard error.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, experiments: &[&dyn Experiment], out: &mut dyn Write) -> u8 {
+    let CommandLine { options, command } = match CommandLine::try_parse_from(arguments) {
+        Ok(line) => line,
+        Err(error) => {
+            // Help and version are no errors; a reader that went away is none of ours.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let mut context = Context { options, experiments, out };
+    match command.execute(&mut context) {
+        Ok(code) => code,
+        Err(error) => {
+            tell(&format!("error: {error}"));
+            error.exit_code()
+        }
+    }
+}
+
+impl Command {
+    fn execute(self, context: &mut Context) -> Result<u8> {
+        match self {
+            Self::Plan(arguments) => plan::execute(&arguments, context),
+            Self::Run(arguments) => run::execute(&arguments, context),
+            Self::Status(arguments) => status::execute(&arguments, context),
+            Self::Compare(arguments) => compare::execute(&arguments, context),
+            Self::Rules(arguments) => rules::execute(&arguments, context),
+            Self::Completions(arguments) => completions::execute(&arguments, context),
+        }
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The profile that was asked for.
+    pub fn profile(&self) -> Result<Profile> {
+        self.options.profile.parse()
+    }
+
+    /// The manifest that was named.
+    pub fn manifest(&self) -> Result<Manifest> {
+        Manifest::read(&self.options.manifest)
+    }
+
+    /// Reads the store without a lock; warns of damaged files.
+    pub fn store(&self) -> Result<Store> {
+        let store = Store::read(&self.options.store)?;
+        for warning in store.warnings() {
+            tell(&format!("warning: {warning}"));
+        }
+        Ok(store)
+    }
+
+    /// The plan of the stages called `only`, or of all.
+    pub fn plan(&self, store: &Store, only: &[String]) -> Result<Plan<'a>> {
+        Plan::new(&self.manifest()?, self.profile()?, self.experiments, store, only)
+    }
+
+    /// The results of the profile that was asked for.
+    pub fn results(&self) -> Result<Results> {
+        Ok(Results::new(&self.options.results, self.profile()?))
+    }
+
+    /// The number of threads that was asked for, or of cores.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.options.threads.map_or_else(cores, usize::from)
+    }
+
+    /// Prints results; a reader that went away (`| head`) is no error.
+    pub fn print(&mut self, text: &str) -> Result<()> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Error::failure(format!("cannot print: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints JSON, indented.
+    pub fn print_json(&mut self, value: &serde_json::Value) -> Result<()> {
+        self.print(&format!("{value:#}\n"))
+    }
+}
+
+/// Lines up columns: the first to the left, the others to the right, two spaces apart.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|word| word.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let words = row.iter().zip(&widths).enumerate().map(|(column, (word, width))| {
+            if column == 0 { format!("{word:<width$}") } else { format!("{word:>width$}") }
+        });
+        text.push_str(words.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

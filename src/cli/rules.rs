@@ -1,0 +1,28 @@
+//! `factsmith rules`
+
+use std::path::PathBuf;
+
+use super::Context;
+use crate::durable;
+use crate::error::Result;
+use crate::pipeline::makefile;
+
+/// Print the make rules of stages, figures and notebooks
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  factsmith rules --profile smoke
+  factsmith rules --output .factsmith/laptop.mk")]
+pub struct Arguments {
+    /// Write the rules to this file, only if they changed, instead of printing them
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    let rules = makefile::rules(&context.manifest()?, context.profile()?);
+    match &arguments.output {
+        Some(path) => drop(durable::replace_text(path, &rules)?),
+        None => context.print(&rules)?,
+    }
+    Ok(0)
+}

@@ -1,0 +1,99 @@
+//! From a grid as written to its points in canonical form.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::experiment::{Experiment, Params};
+use super::key::{Key, canonical_json};
+use super::manifest::{Axis, Grid, Manifest, Stage};
+use crate::error::{Error, Result, unknown};
+
+/// Checked parameters, shared by the seeds of a grid point.
+#[derive(Debug, PartialEq)]
+pub struct Point {
+    pub params: Params,
+    /// The same as canonical text.
+    pub json: String,
+}
+
+/// A stage with more cells than this is a slip of the hand.
+const MOST_CELLS: u64 = 5_000_000;
+
+/// The cells of some grids of one stage in written order, each once: point, seed and key.
+pub fn cells(
+    manifest: &Manifest,
+    stage: &Stage,
+    grids: &[Grid],
+    experiment: &dyn Experiment,
+) -> Result<Vec<(Arc<Point>, u64, Key)>> {
+    refuse_too_many(manifest, grids)?;
+    let mut seen = HashSet::new();
+    let mut cells = Vec::new();
+    for grid in grids {
+        for written in product(&grid.axes) {
+            let point = Arc::new(point(manifest, stage, grid, &written, experiment)?);
+            for seed in 0..grid.seeds {
+                let key = Key::new(experiment.name(), experiment.version(), &point.json, seed);
+                if seen.insert(key) {
+                    cells.push((Arc::clone(&point), seed, key));
+                }
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// An error when a grid gives a parameter that the experiment does not have.
+pub fn check_names(manifest: &Manifest, grid: &Grid, experiment: &dyn Experiment) -> Result<()> {
+    let fields = experiment.fields();
+    match grid.axes.iter().find(|axis| !fields.contains(&axis.name.as_str())) {
+        Some(axis) => Err(unknown("parameter", &axis.name, fields.iter().copied()).at(manifest.place(axis.line))),
+        None => Ok(()),
+    }
+}
+
+fn refuse_too_many(manifest: &Manifest, grids: &[Grid]) -> Result<()> {
+    let mut total = 0_u64;
+    for grid in grids {
+        let cells = grid.axes.iter().fold(grid.seeds, |cells, axis| cells.saturating_mul(axis.values.len() as u64));
+        total = total.saturating_add(cells);
+        if total > MOST_CELLS {
+            return Err(Error::input(format!("the grids of this stage have more than {MOST_CELLS} cells"))
+                .at(manifest.place(grid.line))
+                .fix("give fewer values, or split the stage"));
+        }
+    }
+    Ok(())
+}
+
+/// All combinations of values, the last axis varying fastest.
+fn product(axes: &[Axis]) -> impl Iterator<Item = toml::Table> {
+    let count: usize = axes.iter().map(|axis| axis.values.len()).product();
+    (0..count).map(|number| {
+        let mut rest = number;
+        let mut point = toml::Table::new();
+        for axis in axes.iter().rev() {
+            point.insert(axis.name.clone(), axis.values[rest % axis.values.len()].clone());
+            rest /= axis.values.len();
+        }
+        point
+    })
+}
+
+fn point(
+    manifest: &Manifest,
+    stage: &Stage,
+    grid: &Grid,
+    written: &toml::Table,
+    experiment: &dyn Experiment,
+) -> Result<Point> {
+    let params = experiment.canonical(written).map_err(|error| {
+        // An error about a parameter quotes its name; then its own line helps more than that of the grid.
+        let named = grid.axes.iter().find(|axis| error.what().contains(&format!("'{}'", axis.name)));
+        error
+            .at(manifest.place(named.map_or(grid.line, |axis| axis.line)))
+            .fix(format!("mend this value of stage '{}'", stage.name))
+    })?;
+    let json = canonical_json(&params);
+    Ok(Point { params, json })
+}

@@ -1,0 +1,188 @@
+//! Finished cells of a run, one line each, durable the moment they are finished.
+//!
+//! A line is the BLAKE3 of its JSON, a space, the JSON. A run that is killed loses at most the line it was writing.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::experiment::Params;
+use super::key::{Key, canonical_json};
+use super::store::FORMAT;
+use crate::durable;
+use crate::error::{Error, Result};
+use crate::table::Record;
+
+/// A finished cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FinishedCell {
+    pub key: Key,
+    pub experiment: String,
+    pub version: u32,
+    pub params: Params,
+    pub seed: u64,
+    pub wall_s: f64,
+    pub records: Vec<Record>,
+}
+
+#[derive(Serialize)]
+struct WrittenLine<'a> {
+    format: u32,
+    #[serde(flatten)]
+    cell: &'a FinishedCell,
+}
+
+#[derive(Deserialize)]
+struct ReadLine {
+    format: u32,
+    #[serde(flatten)]
+    cell: FinishedCell,
+}
+
+/// What a journal holds.
+#[derive(Debug, Default)]
+pub struct Content {
+    pub cells: Vec<FinishedCell>,
+    /// Whole lines that are not what was written.
+    pub damaged: usize,
+    /// Whether the last line has no end: its run was killed while writing it, or is writing it now.
+    pub unfinished: bool,
+}
+
+/// Appends cells to a journal of its own.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Journal {
+    /// Starts a new journal in `folder`.
+    pub fn create(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|error| Error::io("create the folder", folder, &error))?;
+        for number in 0_u32.. {
+            let path = folder.join(format!("{}-{number}.jsonl", std::process::id()));
+            match OpenOptions::new().append(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    durable::sync_folder(folder)?;
+                    return Ok(Self { path, file, length: 0 });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create the journal", &path, &error)),
+            }
+        }
+        Err(Error::failure("no name is left for a journal"))
+    }
+
+    /// Appends a cell; it survives anything once this returns.
+    pub fn append(&mut self, cell: &FinishedCell) -> Result<()> {
+        let line = line(cell)?;
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        if let Err(error) = written {
+            // Half a line (a full disk) must not be glued to the next one; when even this fails, reading reports it.
+            let _ = self.file.set_len(self.length);
+            return Err(Error::io("write the journal", &self.path, &error));
+        }
+        self.length += line.len() as u64;
+        Ok(())
+    }
+}
+
+fn line(cell: &FinishedCell) -> Result<String> {
+    let json = serde_json::to_string(&WrittenLine { format: FORMAT, cell })
+        .map_err(|error| Error::failure(format!("cannot write the cell as JSON: {error}")))?;
+    Ok(format!("{} {json}\n", blake3::hash(json.as_bytes()).to_hex()))
+}
+
+/// Reads the journal at `path`, leaving out what is damaged.
+pub fn read(path: &Path) -> std::io::Result<Content> {
+    let bytes = std::fs::read(path)?;
+    let mut content = Content::default();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            None => content.unfinished = true,
+            Some(line) => match parse(line) {
+                Some(cell) => content.cells.push(cell),
+                None => content.damaged += 1,
+            },
+        }
+    }
+    Ok(content)
+}
+
+fn parse(line: &[u8]) -> Option<FinishedCell> {
+    let (checksum, json) = std::str::from_utf8(line).ok()?.split_once(' ')?;
+    if blake3::hash(json.as_bytes()).to_hex().as_str() != checksum {
+        return None;
+    }
+    let ReadLine { format, cell } = serde_json::from_str(json).ok()?;
+    let key = Key::new(&cell.experiment, cell.version, &canonical_json(&cell.params), cell.seed);
+    (format == FORMAT && key == cell.key).then_some(cell)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn cell(seed: u64, records: Vec<Record>) -> FinishedCell {
+        let params: Params = serde_json::from_str(r#"{"d":32,"kappa":0.1}"#).unwrap();
+        let key = Key::new("toy", 1, &canonical_json(&params), seed);
+        FinishedCell { key, experiment: "toy".to_owned(), version: 1, params, seed, wall_s: 0.25, records }
+    }
+
+    fn rows(seed: u64) -> Vec<Record> {
+        vec![Record::new().with("x", 0.1 * seed as f64).with("word", "ä\n\"").with("none", None::<f64>)]
+    }
+
+    fn sample(folder: &Path) -> (PathBuf, Vec<FinishedCell>) {
+        let mut journal = Journal::create(folder).unwrap();
+        let cells: Vec<FinishedCell> = (0..3).map(|seed| cell(seed, rows(seed))).collect();
+        for cell in &cells {
+            journal.append(cell).unwrap();
+        }
+        (journal.path, cells)
+    }
+
+    #[test]
+    fn a_journal_gives_back_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, cells) = sample(folder.path());
+        let content = read(&path).unwrap();
+        assert_eq!(content.cells, cells);
+        assert_eq!((content.damaged, content.unfinished), (0, false));
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_gives_its_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, cells) = sample(folder.path());
+        let bytes = std::fs::read(&path).unwrap();
+        for length in 0..bytes.len() {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            let content = read(&path).unwrap();
+            let whole = bytes[..length].iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(content.cells, cells[..whole]);
+            assert_eq!(content.damaged, 0);
+            assert_eq!(content.unfinished, length > 0 && bytes[length - 1] != b'\n');
+        }
+    }
+
+    #[test]
+    fn a_flipped_bit_never_gives_another_cell() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, cells) = sample(folder.path());
+        let bytes = std::fs::read(&path).unwrap();
+        for position in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let content = read(&path).unwrap();
+            assert!(content.cells.len() < cells.len());
+            assert!(content.cells.iter().all(|cell| cells.contains(cell)));
+            assert!(content.damaged > 0 || content.unfinished);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a run would do: every cell of every stage, and whether it is there already.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::cost::Predictor;
+use super::experiment::Experiment;
+use super::grid::{self, Point};
+use super::key::Key;
+use super::manifest::{Manifest, Stage};
+use super::profile::Profile;
+use super::store::Store;
+use crate::error::{Error, Result, unknown};
+
+/// What a run of one profile would do. `plan`, `run` and `status` are views of it.
+pub struct Plan<'a> {
+    pub profile: Profile,
+    /// In the order of `pipeline.toml`.
+    pub stages: Vec<PlannedStage<'a>>,
+}
+
+/// The cells of one stage, in the order of its table.
+pub struct PlannedStage<'a> {
+    pub name: String,
+    pub title: String,
+    pub experiment: &'a dyn Experiment,
+    /// Empty when the stage has no grid in this profile.
+    pub cells: Vec<Cell>,
+}
+
+/// One grid point and seed.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    pub point: Arc<Point>,
+    pub seed: u64,
+    pub key: Key,
+    /// Whether its result is in the store.
+    pub cached: bool,
+    /// Recorded seconds when cached, predicted seconds when missing.
+    pub seconds: f64,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans the stages called `only`, or all when it is empty.
+    pub fn new(
+        manifest: &Manifest,
+        profile: Profile,
+        experiments: &[&'a dyn Experiment],
+        store: &Store,
+        only: &[String],
+    ) -> Result<Self> {
+        for name in only {
+            manifest.stage(name)?;
+        }
+        let mut stages = Vec::new();
+        for stage in &manifest.stages {
+            let experiment = find_experiment(manifest, stage, experiments)?;
+            for grid in stage.grids.values().flatten() {
+                grid::check_names(manifest, grid, experiment)?;
+            }
+            if only.is_empty() || only.contains(&stage.name) {
+                stages.push(plan_stage(manifest, stage, profile, experiment, store)?);
+            }
+        }
+        Ok(Self { profile, stages })
+    }
+
+    /// The missing cells, each once even when two stages share it, in plan order.
+    pub fn missing(&self) -> Vec<(&PlannedStage<'a>, &Cell)> {
+        let mut seen = HashSet::new();
+        self.stages
+            .iter()
+            .flat_map(|stage| stage.cells.iter().map(move |cell| (stage, cell)))
+            .filter(|(_, cell)| !cell.cached && seen.insert(cell.key))
+            .collect()
+    }
+
+    /// Predicted seconds of one core for all missing cells.
+    pub fn missing_seconds(&self) -> f64 {
+        self.missing().iter().map(|(_, cell)| cell.seconds).sum()
+    }
+}
+
+impl PlannedStage<'_> {
+    /// How many cells are in the store.
+    pub fn cached(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.cached).count()
+    }
+
+    /// How many cells are to be computed.
+    pub fn missing(&self) -> usize {
+        self.cells.len() - self.cached()
+    }
+
+    /// Predicted seconds of one core for the missing cells.
+    pub fn missing_seconds(&self) -> f64 {
+        self.cells.iter().filter(|cell| !cell.cached).map(|cell| cell.seconds).sum()
+    }
+
+    /// Tells whether a table was made from these cells in this order.
+    pub fn cells_hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for cell in &self.cells {
+            hasher.update(cell.key.to_string().as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+}
+
+fn find_experiment<'a>(
+    manifest: &Manifest,
+    stage: &Stage,
+    experiments: &[&'a dyn Experiment],
+) -> Result<&'a dyn Experiment> {
+    let found = experiments.iter().find(|experiment| experiment.name() == stage.experiment).copied();
+    let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name()).collect();
+    let at = manifest.place(stage.experiment_line);
+    let experiment = found.ok_or_else(|| unknown("experiment", &stage.experiment, names).at(at))?;
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    if !experiment.name().chars().all(is_plain) {
+        return Err(Error::failure(format!("experiment '{}' has a name that is no folder name", experiment.name())));
+    }
+    Ok(experiment)
+}
+
+fn plan_stage<'a>(
+    manifest: &Manifest,
+    stage: &Stage,
+    profile: Profile,
+    experiment: &'a dyn Experiment,
+    store: &Store,
+) -> Result<PlannedStage<'a>> {
+    let grids = stage.grids.get(&profile).map_or(&[][..], Vec::as_slice);
+    let mut predictor = None;
+    let mut cells = Vec::new();
+    for (point, seed, key) in grid::cells(manifest, stage, grids, experiment)? {
+        let recorded = store.wall_seconds(&key);
+        let seconds = recorded.unwrap_or_else(|| {
+            predictor.get_or_insert_with(|| Predictor::new(experiment, store)).seconds(&point.params)
+        });
+        cells.push(Cell { point, seed, key, cached: recorded.is_some(), seconds });
+    }
+    Ok(PlannedStage { name: stage.name.clone(), title: stage.title.clone(), experiment, cells })
+}

@@ -1,0 +1,62 @@
+//! The command line with the toy experiment, in a process of its own: this test program, told to run one test.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use factsmith::pipeline::experiment::Experiment;
+
+use super::toy::TOY;
+
+/// Not a test of its own: the part that runs in the other process.
+#[test]
+fn child_process() {
+    let Some(arguments) = std::env::var_os("FACTSMITH_TEST_ARGUMENTS") else { return };
+    let experiments: [&dyn Experiment; 1] = [&TOY];
+    let words: Vec<OsString> = arguments.to_string_lossy().split('\n').map(OsString::from).collect();
+    let mut out = std::fs::File::create(std::env::var_os("FACTSMITH_TEST_OUT").unwrap()).unwrap();
+    std::process::exit(i32::from(factsmith::cli::run(words, &experiments, &mut out)));
+}
+
+pub struct Output {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+pub struct Running {
+    child: Child,
+    out: tempfile::NamedTempFile,
+}
+
+impl Running {
+    pub fn wait(self) -> Output {
+        let output = self.child.wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            out: std::fs::read_to_string(self.out.path()).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+pub fn start(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Running {
+    let words = [&["factsmith", "--profile", "smoke"], arguments].concat().join("\n");
+    let out = tempfile::NamedTempFile::new().unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child::child_process", "--nocapture"])
+        .current_dir(folder)
+        .env("FACTSMITH_TEST_ARGUMENTS", words)
+        .env("FACTSMITH_TEST_OUT", out.path())
+        .envs(environment.iter().copied())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    Running { child, out }
+}
+
+/// Runs `factsmith --profile smoke ARGUMENTS` in `folder`.
+pub fn factsmith(folder: &Path, arguments: &[&str]) -> Output {
+    start(folder, arguments, &[]).wait()
+}
