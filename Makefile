@@ -27,7 +27,7 @@ KERNEL := .tools/bin/evcxr_jupyter
 REGISTERED := .tools/venv/share/jupyter/kernels/rust/kernel.json
 PREBUILT := .tools/prebuilt
 
-.PHONY: help setup reproduce plan test figures notebooks claims bench lint clean
+.PHONY: help setup reproduce plan test test-notebooks figures notebooks claims bench lint clean
 
 help:
 	@echo 'make reproduce   compute the results, draw the figures, execute the notebooks, judge the claims'
@@ -38,6 +38,7 @@ help:
 	@echo 'make notebooks   execute the notebooks on the results that are there'
 	@echo 'make claims      say which claims the results that are there reproduce'
 	@echo 'make bench       measure the speed of the parts that are promised to be fast'
+	@echo 'make test-notebooks   pass the tests that need the notebook kernel (2 minutes)'
 	@echo 'make lint        check the formatting and the lints'
 	@echo 'make clean       delete builds; results, figures and the notebook tools stay'
 	@echo
@@ -73,7 +74,7 @@ $(PREBUILT): setup/notebooks.sh $(SOURCES) $(LAB) | .tools/system $(FACTSMITH)
 
 # Everything that is computed.
 
-ifneq ($(filter-out help setup test figures notebooks claims bench lint clean,$(MAKECMDGOALS)),)
+ifneq ($(filter-out help setup test test-notebooks figures notebooks claims bench lint clean,$(MAKECMDGOALS)),)
 include $(RULES)
 endif
 
@@ -108,6 +109,10 @@ claims: $(FACTSMITH)
 
 test: .tools/system
 	cargo test --release --locked
+
+# The real kernel: that a panic, an error, a dead process or kernel and an endless cell each fail the notebook.
+test-notebooks: setup
+	FACTSMITH_NOTEBOOK_TESTS=1 cargo test --release --locked --test notebooks
 
 bench: .tools/system
 	cargo bench --locked
