@@ -30,17 +30,17 @@ PREBUILT := .tools/prebuilt
 .PHONY: help setup reproduce plan test test-notebooks figures notebooks claims bench lint clean
 
 help:
-	@echo 'make reproduce   compute the results, draw the figures, execute the notebooks, judge the claims'
-	@echo 'make test        pass all tests'
+	@echo 'make reproduce       compute the results, draw the figures, execute the notebooks, judge the claims'
+	@echo 'make test            pass all tests'
 	@echo
-	@echo 'make setup       only install what the others need: OpenBLAS, the notebook tools (once, 15 minutes on 2 cores)'
-	@echo 'make figures     draw the figures from the results that are there'
-	@echo 'make notebooks   execute the notebooks on the results that are there'
-	@echo 'make claims      say which claims the results that are there reproduce'
-	@echo 'make bench       measure the speed of the parts that are promised to be fast'
-	@echo 'make test-notebooks   pass the tests that need the notebook kernel (2 minutes)'
-	@echo 'make lint        check the formatting and the lints'
-	@echo 'make clean       delete builds; results, figures and the notebook tools stay'
+	@echo 'make setup           only install what the others need: OpenBLAS, the notebook tools (once, 15 minutes on 2 cores)'
+	@echo 'make figures         draw the figures from the results that are there'
+	@echo 'make notebooks       execute the notebooks on the results that are there'
+	@echo 'make claims          say which claims the results that are there reproduce'
+	@echo 'make bench           measure the speed of the parts that are promised to be fast'
+	@echo 'make lint            check the formatting and the lints'
+	@echo 'make test-notebooks  pass the tests that need the notebook kernel (3 minutes)'
+	@echo 'make clean           delete builds; results, figures and the notebook tools stay'
 	@echo
 	@echo 'PROFILE=smoke (seconds), laptop (the default) or paper (hours) chooses the size:  make reproduce PROFILE=smoke'
 

@@ -8,8 +8,9 @@
 //! start();
 //! ```
 //!
-//! and then holds one block `{ ... }` per table or figure. A block keeps no variables between cells, so the kernel
-//! need not find out their types, which is what makes cells slow.
+//! and then holds one block `{ ... };` per table or figure. A block keeps no variables between cells, so the kernel need
+//! not find out their types, which is what makes cells slow; without its semicolon the kernel shows its value, `()`.
+//! Errors are for [`ok`], [`show`] or `unwrap`: at a `?` the kernel prints the error and goes on with the next cell.
 
 pub use factsmith;
 pub use plotters;
@@ -25,7 +26,7 @@ use polars::prelude::DataFrame;
 
 /// The names that every notebook uses.
 pub mod prelude {
-    pub use crate::{frame, profile, results, show, show_frame, show_svg, start, table};
+    pub use crate::{frame, ok, profile, results, show, show_frame, show_svg, show_text, start, table};
     pub use factsmith;
     pub use plotters;
     pub use polars;
@@ -47,14 +48,6 @@ pub fn die(why: &str) -> ! {
     std::process::abort()
 }
 
-/// Stands in for `eprintln!` in notebooks: what is written to stderr there is an error, and an error ends the run.
-#[macro_export]
-macro_rules! stop {
-    ($($argument:tt)*) => {
-        $crate::die(&::std::format!($($argument)*))
-    };
-}
-
 /// The value of a result; an error ends the run with its message.
 pub fn ok<T, E: Display>(result: std::result::Result<T, E>) -> T {
     result.unwrap_or_else(|error| die(&format!("error: {error}")))
@@ -65,7 +58,7 @@ pub fn show<T: Display, E: Display>(result: std::result::Result<T, E>) {
     show_text(&ok(result).to_string());
 }
 
-/// Shows all rows and columns of a frame as text.
+/// Shows a frame as text.
 pub fn show_frame(frame: &DataFrame) {
     show_text(&frame.to_string());
 }
