@@ -1,10 +1,12 @@
 //! factsmith
 
 pub mod capacity;
+pub mod cli;
 pub mod durable;
 pub mod error;
 pub mod facts;
 pub mod mlp;
+pub mod notebook;
 pub mod num;
 pub mod paper;
 pub mod pipeline;

@@ -1,1 +1,110 @@
+//! The one dependency of the notebooks: factsmith, polars and plotters behind one shared library.
+//!
+//! A notebook begins with
+//!
+//! ```text
+//! :dep lab = { path = "lab" }
+//! use lab::prelude::*;
+//! start();
+//! ```
+//!
+//! and then holds one block `{ ... };` per table or figure. A block keeps no variables between cells, so the kernel need
+//! not find out their types, which is what makes cells slow; without its semicolon the kernel shows its value, `()`.
+//! Errors are for [`ok`], [`show`] or `unwrap`: at a `?` the kernel prints the error and goes on with the next cell.
+
 pub use factsmith;
+pub use plotters;
+pub use polars;
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use factsmith::error::{Error, Result};
+use factsmith::table::Table;
+use polars::prelude::DataFrame;
+
+/// The names that every notebook uses.
+pub mod prelude {
+    pub use crate::{frame, ok, profile, results, show, show_frame, show_svg, show_text, start, table};
+    pub use factsmith;
+    pub use plotters;
+    pub use polars;
+    pub use polars::prelude::DataFrame;
+}
+
+/// Makes a panic in any later cell end the process that runs the cells.
+///
+/// The kernel catches panics and calls the cell a success; a process that died it reports as an error.
+pub fn start() {
+    std::panic::set_hook(Box::new(|panic| die(&panic.to_string())));
+}
+
+/// Says why on stderr and ends the process that runs the cells.
+pub fn die(why: &str) -> ! {
+    eprintln!("{why}");
+    // The kernel hands on stderr and the end of the process by different ways; the text has to be there first.
+    std::thread::sleep(Duration::from_millis(200));
+    std::process::abort()
+}
+
+/// The value of a result; an error ends the run with its message.
+pub fn ok<T, E: Display>(result: std::result::Result<T, E>) -> T {
+    result.unwrap_or_else(|error| die(&format!("error: {error}")))
+}
+
+/// Prints the value of a result; an error ends the run with its message.
+pub fn show<T: Display, E: Display>(result: std::result::Result<T, E>) {
+    show_text(&ok(result).to_string());
+}
+
+/// Shows a frame as text.
+pub fn show_frame(frame: &DataFrame) {
+    show_text(&frame.to_string());
+}
+
+/// Shows text as the cell's result. Unlike printed text it always arrives before the cell ends, but a cell has only
+/// one result of each kind: the last.
+pub fn show_text(text: &str) {
+    content("text/plain", text);
+}
+
+/// Shows an SVG picture as the cell's result.
+///
+/// As HTML, because that is what notebook viewers and converters keep and draw inline.
+pub fn show_svg(svg: &str) {
+    content("text/html", &format!("<div>{}</div>", svg.trim()));
+}
+
+/// Hands the kernel a result of another type than text, in the way it asks for.
+fn content(mime_type: &str, text: &str) {
+    println!("EVCXR_BEGIN_CONTENT {mime_type}\n{text}\nEVCXR_END_CONTENT");
+}
+
+/// The profile whose results the notebook shows: `FACTSMITH_PROFILE`, or `laptop`.
+pub fn profile() -> String {
+    std::env::var("FACTSMITH_PROFILE").unwrap_or_else(|_| "laptop".to_owned())
+}
+
+/// The folder of result tables: `FACTSMITH_RESULTS`, or `../results/PROFILE` beside the notebooks.
+pub fn results() -> PathBuf {
+    std::env::var_os("FACTSMITH_RESULTS").map_or_else(|| Path::new("../results").join(profile()), PathBuf::from)
+}
+
+/// The result table of a stage; a missing or damaged one ends the run and says which command makes it.
+pub fn table(stage: &str) -> Table {
+    ok(read(stage))
+}
+
+/// The result table of a stage as a polars frame.
+pub fn frame(stage: &str) -> DataFrame {
+    ok(read(stage).and_then(|table| table.to_frame()))
+}
+
+fn read(stage: &str) -> Result<Table> {
+    let path = results().join(format!("{stage}.parquet"));
+    Table::read_parquet(&path).map_err(|error: Error| {
+        let command = format!("make reproduce PROFILE={}", profile());
+        Error::input(error.what()).fix(format!("run `{command}`, which computes the tables"))
+    })
+}
