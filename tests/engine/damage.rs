@@ -45,7 +45,9 @@ fn a_run_killed_between_segment_and_journal_leaves_no_second_copy() {
     let journal = workspace.files("store/journal", "jsonl").remove(0);
     let bytes = std::fs::read(&journal).unwrap();
     workspace.run();
-    std::fs::write(&journal, bytes).unwrap();
+    // Not the whole journal: its segment would have the same name, and so be one file by luck.
+    let half: Vec<u8> = bytes.split_inclusive(|byte| *byte == b'\n').take(2).flatten().copied().collect();
+    std::fs::write(&journal, half).unwrap();
     std::fs::remove_dir_all(workspace.path("results")).unwrap();
     assert_eq!(workspace.run().computed(), 0);
     assert_eq!(workspace.table("margins").content_hash(), hash);
