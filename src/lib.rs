@@ -5,6 +5,7 @@ pub mod cli;
 pub mod durable;
 pub mod error;
 pub mod facts;
+pub mod figures;
 pub mod mlp;
 pub mod notebook;
 pub mod num;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod completions;
+mod figures;
 mod plan;
 mod rules;
 mod run;
@@ -20,6 +21,7 @@ use crate::pipeline::plan::Plan;
 use crate::pipeline::profile::Profile;
 use crate::pipeline::progress::tell;
 use crate::pipeline::results::Results;
+use crate::pipeline::sources::Sources;
 use crate::pipeline::store::Store;
 
 /// Reproduce research on fact-storing MLPs, and use its methods on embeddings of your own.
@@ -64,6 +66,7 @@ enum Command {
     Compare(compare::Arguments),
     Rules(rules::Arguments),
     Completions(completions::Arguments),
+    Figures(figures::Arguments),
 }
 
 /// What a command works on and where it prints.
@@ -109,6 +112,7 @@ impl Command {
             Self::Compare(arguments) => compare::execute(&arguments, context),
             Self::Rules(arguments) => rules::execute(&arguments, context),
             Self::Completions(arguments) => completions::execute(&arguments, context),
+            Self::Figures(arguments) => figures::execute(&arguments, context),
         }
     }
 }
@@ -141,6 +145,11 @@ impl<'a> Context<'a> {
     /// The results of the profile that was asked for.
     pub fn results(&self) -> Result<Results> {
         Ok(Results::new(&self.options.results, self.profile()?))
+    }
+
+    /// Where the tables of the profile are read from.
+    pub fn sources(&self) -> Result<Sources> {
+        Ok(Sources::new(&self.options.results, &self.options.manifest, self.profile()?))
     }
 
     /// The number of threads that was asked for, or of cores.

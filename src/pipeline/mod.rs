@@ -22,5 +22,6 @@ pub mod receipt;
 pub mod results;
 pub mod run;
 mod segment;
+pub mod sources;
 pub mod store;
 mod writable;

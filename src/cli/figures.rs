@@ -1,0 +1,46 @@
+//! `factsmith figures`
+
+use std::path::PathBuf;
+
+use super::Context;
+use crate::error::Result;
+use crate::figures::{Entry, FIGURES, find};
+
+/// Draw figures as SVG and PNG from the results that are there
+///
+/// Reads the results of the profile; where a stage has none, the published results that came with the project.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  factsmith figures
+  factsmith figures fig2a --out /tmp/figures
+  factsmith figures --profile smoke --out figures/smoke")]
+pub struct Arguments {
+    /// Figures to draw; all when none is named
+    names: Vec<String>,
+    /// Folder of the drawn figures
+    #[arg(long, value_name = "DIR", default_value = "figures")]
+    out: PathBuf,
+}
+
+pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    let entries: Vec<&Entry> = if arguments.names.is_empty() {
+        FIGURES.iter().collect()
+    } else {
+        arguments.names.iter().map(|name| find(name)).collect::<Result<_>>()?
+    };
+    let sources = context.sources()?;
+    let mut drawn = Vec::new();
+    for entry in entries {
+        (entry.make)(&|stage| sources.table(stage))?.write(&arguments.out, entry.name)?;
+        let base = arguments.out.join(entry.name).display().to_string();
+        drawn
+            .push(serde_json::json!({ "figure": entry.name, "files": [format!("{base}.svg"), format!("{base}.png")] }));
+        if !context.options.json {
+            context.print(&format!("{}: wrote {base}.svg and {base}.png\n", entry.name))?;
+        }
+    }
+    if context.options.json {
+        context.print_json(&drawn.into())?;
+    }
+    Ok(0)
+}
