@@ -1,6 +1,7 @@
 //! factsmith
 
 pub mod capacity;
+pub mod claims;
 pub mod cli;
 pub mod durable;
 pub mod error;

@@ -1,5 +1,6 @@
 //! The command line: parse, call, print, exit code. One file per command.
 
+mod claims;
 mod compare;
 mod completions;
 mod figures;
@@ -63,6 +64,7 @@ enum Command {
     Plan(plan::Arguments),
     Run(run::Arguments),
     Status(status::Arguments),
+    Claims(claims::Arguments),
     Compare(compare::Arguments),
     Rules(rules::Arguments),
     Completions(completions::Arguments),
@@ -109,6 +111,7 @@ impl Command {
             Self::Plan(arguments) => plan::execute(&arguments, context),
             Self::Run(arguments) => run::execute(&arguments, context),
             Self::Status(arguments) => status::execute(&arguments, context),
+            Self::Claims(arguments) => claims::execute(&arguments, context),
             Self::Compare(arguments) => compare::execute(&arguments, context),
             Self::Rules(arguments) => rules::execute(&arguments, context),
             Self::Completions(arguments) => completions::execute(&arguments, context),

@@ -75,7 +75,7 @@ fn is_log_affine(row: &Measured) -> bool {
 
 fn panel(title: &str, x: Axis, y: Axis, series: Vec<Series>, notes: &[&str]) -> Panel {
     let notes = notes.iter().map(|note| (*note).to_owned()).collect();
-    Panel { title: title.to_owned(), x, y, series, notes, notes_at_top: false }
+    Panel { title: title.to_owned(), x, y, series, notes }
 }
 
 fn against_facts(rows: &[Measured]) -> Panel {

@@ -1,8 +1,9 @@
 //! Fig 2a of 2512.00207: MLP size against decodability, raw and whitened.
 
-use super::storage::{Cost, costs, dimensions, fit_series, parameter_axis, points, power_law};
+use super::storage::{fit_series, parameter_axis, points};
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
+use crate::paper::costs::{Cost, costs, dimensions, power_law};
 use crate::table::Table;
 
 const METHODS: [(&str, &str, Colour); 3] = [
@@ -13,7 +14,8 @@ const METHODS: [(&str, &str, Colour); 3] = [
 
 /// One panel per dimension; keys isotropic, so that only the geometry of the values varies.
 pub fn figure(table: &Table) -> Result<Figure> {
-    let costs: Vec<Cost> = costs(table)?.into_iter().filter(|cost| cost.keys == "isotropic").collect();
+    let costs: Vec<Cost> =
+        costs(table)?.into_iter().filter(|cost| cost.keys == "isotropic" && cost.facts_per_d2 == 0.25).collect();
     let y = parameter_axis(&costs).ok_or_else(|| nothing_to_draw("no search found a size"))?;
     let x = Axis::logarithmic_around("decodability ρ(V) of the raw values", costs.iter().map(|cost| cost.rho));
     let x = x.ok_or_else(|| nothing_to_draw("no table has a positive ρ"))?;
@@ -55,12 +57,5 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
         }
     }
     let facts = costs.first().map_or(0, |cost| cost.facts);
-    Panel {
-        title: format!("d = {dimension}, F = {facts}"),
-        x: x.clone(),
-        y: y.clone(),
-        series,
-        notes,
-        notes_at_top: false,
-    }
+    Panel { title: format!("d = {dimension}, F = {facts}"), x: x.clone(), y: y.clone(), series, notes }
 }

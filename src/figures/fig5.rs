@@ -1,21 +1,18 @@
 //! Fig 5 of 2512.00207: NTK MLPs on values and on margin-optimal outputs, against the condition number.
 
-use super::storage::{Cost, costs, dimensions, parameter_axis, points};
+use super::storage::{parameter_axis, points};
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
 use crate::num::statistics::median;
+use crate::paper::costs::{Cost, costs, dimensions};
 use crate::table::Table;
 
-const METHODS: [(&str, &str, Colour); 4] = [
-    ("ntk", "NTK on V", Colour::Green),
-    ("ntk_margin_optimal", "NTK on U*", Colour::Purple),
-    ("constructed", "constructed", Colour::Vermilion),
-    ("gradient_descent", "gradient descent", Colour::Blue),
-];
+const METHODS: [(&str, &str, Colour); 2] =
+    [("ntk", "NTK on V", Colour::Green), ("ntk_margin_optimal", "NTK on U*", Colour::Purple)];
 
-/// One panel per dimension; raw values, keys isotropic.
+/// One panel per dimension; raw values, keys isotropic, `F = d²/8` as in the paper's figure.
 pub fn figure(table: &Table) -> Result<Figure> {
-    let keep = |cost: &Cost| cost.keys == "isotropic" && cost.alpha == 0.0;
+    let keep = |cost: &Cost| cost.keys == "isotropic" && cost.alpha == 0.0 && cost.facts_per_d2 == 0.125;
     let costs: Vec<Cost> = costs(table)?.into_iter().filter(keep).collect();
     let y = parameter_axis(&costs).ok_or_else(|| nothing_to_draw("no search found a size"))?;
     let y = Axis { high: y.high * 6.0, ..y };
@@ -50,7 +47,6 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
         y: y.clone(),
         series,
         notes: Vec::new(),
-        notes_at_top: false,
     }
 }
 

@@ -1,14 +1,18 @@
 //! Fig 6 of 2512.00207: MLP size against coherence.
 
-use super::storage::{Cost, costs, dimensions, parameter_axis, points, power_law};
+use super::storage::{parameter_axis, points};
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
+use crate::paper::costs::{Cost, costs, dimensions, power_law};
 use crate::table::Table;
 
 /// One panel per dimension; raw values, keys isotropic.
 pub fn figure(table: &Table) -> Result<Figure> {
     let keep = |cost: &Cost| {
-        cost.keys == "isotropic" && cost.alpha == 0.0 && ["constructed", "gradient_descent"].contains(&&*cost.method)
+        cost.keys == "isotropic"
+            && cost.facts_per_d2 == 0.25
+            && cost.alpha == 0.0
+            && ["constructed", "gradient_descent"].contains(&&*cost.method)
     };
     let costs: Vec<Cost> = costs(table)?.into_iter().filter(keep).collect();
     let y = parameter_axis(&costs).ok_or_else(|| nothing_to_draw("no search found a size"))?;
@@ -34,12 +38,5 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
         }
     }
     let facts = costs.first().map_or(0, |cost| cost.facts);
-    Panel {
-        title: format!("d = {dimension}, F = {facts}, raw values"),
-        x: x.clone(),
-        y: y.clone(),
-        series,
-        notes,
-        notes_at_top: true,
-    }
+    Panel { title: format!("d = {dimension}, F = {facts}, raw values"), x: x.clone(), y: y.clone(), series, notes }
 }

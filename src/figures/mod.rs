@@ -62,9 +62,8 @@ pub struct Panel {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// Lines of text in the corner that `notes_at_top` chooses.
+    /// Lines of text between the title and the plot.
     pub notes: Vec<String>,
-    pub notes_at_top: bool,
 }
 
 /// Panels side by side under a title, with a key at the right. Fixed size; no date, no random id.

@@ -17,9 +17,13 @@ use crate::error::{Error, Result};
 static FONT: &[u8] = include_bytes!("font/DejaVuSans.ttf");
 const FAMILY: &str = "DejaVu Sans";
 
+/// Sizes in the units of the SVG; a picture in pixels has [`PIXELS`] to the unit.
 const PANEL: (u32, u32) = (430, 430);
 const TITLE_HEIGHT: u32 = 44;
-const KEY_WIDTH: u32 = 250;
+const HEAD_HEIGHT: u32 = 24;
+const NOTE_HEIGHT: u32 = 17;
+const KEY_WIDTH: u32 = 260;
+const PIXELS: u32 = 2;
 
 fn register() {
     static ONCE: Once = Once::new();
@@ -29,8 +33,14 @@ fn register() {
     });
 }
 
-fn size(figure: &Figure) -> (u32, u32) {
-    (PANEL.0 * figure.panels.len() as u32 + KEY_WIDTH, PANEL.1 + TITLE_HEIGHT)
+/// Lines of notes of the panel that has most: all panels leave that much room.
+fn note_lines(figure: &Figure) -> u32 {
+    figure.panels.iter().map(|panel| panel.notes.len() as u32).max().unwrap_or(0)
+}
+
+fn size(figure: &Figure, scale: u32) -> (u32, u32) {
+    let height = TITLE_HEIGHT + HEAD_HEIGHT + note_lines(figure) * NOTE_HEIGHT + PANEL.1;
+    (scale * (PANEL.0 * figure.panels.len() as u32 + KEY_WIDTH), scale * height)
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -42,21 +52,21 @@ pub fn svg(figure: &Figure) -> Result<String> {
     register();
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, size(figure)).into_drawing_area();
-        draw(figure, &area).map_err(failed)?;
+        let area = SVGBackend::with_string(&mut text, size(figure, 1)).into_drawing_area();
+        draw(figure, &area, 1).map_err(failed)?;
         area.present().map_err(failed)?;
     }
     Ok(text.replace(&format!("font-family=\"{FAMILY}\""), &format!("font-family=\"{FAMILY}, sans-serif\"")))
 }
 
-/// The bytes of a PNG file, at twice the size of the SVG's units.
+/// The bytes of a PNG file.
 pub fn png(figure: &Figure) -> Result<Vec<u8>> {
     register();
     let folder = tempfile::tempdir().map_err(failed)?;
     let path = folder.path().join("figure.png");
     {
-        let area = BitMapBackend::new(&path, size(figure)).into_drawing_area();
-        draw(figure, &area).map_err(failed)?;
+        let area = BitMapBackend::new(&path, size(figure, PIXELS)).into_drawing_area();
+        draw(figure, &area, PIXELS).map_err(failed)?;
         area.present().map_err(failed)?;
     }
     std::fs::read(&path).map_err(|error| Error::io("read", &path, &error))
@@ -111,39 +121,54 @@ impl Ranged for Ruler {
 
 type Drawn<DB> = std::result::Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
-fn draw<DB: DrawingBackend>(figure: &Figure, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+fn draw<DB: DrawingBackend>(figure: &Figure, area: &DrawingArea<DB, Shift>, scale: u32) -> Drawn<DB> {
+    let k = scale as i32;
     area.fill(&WHITE)?;
-    let (title, rest) = area.split_vertically(TITLE_HEIGHT);
-    title.draw(&Text::new(figure.title.clone(), (16, 12), text(19, 20)))?;
-    let (panels, key) = rest.split_horizontally(PANEL.0 * figure.panels.len() as u32);
+    let (title, rest) = area.split_vertically(scale * TITLE_HEIGHT);
+    title.draw(&Text::new(figure.title.clone(), (16 * k, 14 * k), text(19 * k, 20)))?;
+    let (panels, key) = rest.split_horizontally(scale * PANEL.0 * figure.panels.len() as u32);
+    let head = scale * (HEAD_HEIGHT + note_lines(figure) * NOTE_HEIGHT);
     for (panel, panel_area) in figure.panels.iter().zip(panels.split_evenly((1, figure.panels.len().max(1)))) {
-        draw_panel(panel, &panel_area, area)?;
+        let (head, plot) = panel_area.split_vertically(head);
+        draw_head(panel, &head, k)?;
+        draw_plot(panel, &plot, area, k)?;
     }
-    draw_key(figure, &key)
+    draw_key(figure, &key, k)
+}
+
+/// Title and notes of a panel, above its plot.
+fn draw_head<DB: DrawingBackend>(panel: &Panel, area: &DrawingArea<DB, Shift>, k: i32) -> Drawn<DB> {
+    area.draw(&Text::new(panel.title.clone(), (84 * k, 2 * k), text(15 * k, 20)))?;
+    for (line, note) in (0..).zip(&panel.notes) {
+        let y = (HEAD_HEIGHT as i32 + NOTE_HEIGHT as i32 * line) * k;
+        area.draw(&Text::new(note.clone(), (84 * k, y), text(12 * k, 80)))?;
+    }
+    Ok(())
 }
 
 /// `canvas` is the whole picture, whose pixels are those of the backend.
-fn draw_panel<DB: DrawingBackend>(
+fn draw_plot<DB: DrawingBackend>(
     panel: &Panel,
     area: &DrawingArea<DB, Shift>,
     canvas: &DrawingArea<DB, Shift>,
+    k: i32,
 ) -> Drawn<DB> {
     let mut chart = ChartBuilder::on(area)
-        .margin(10)
-        .margin_right(22)
-        .caption(&panel.title, text(15, 40))
-        .x_label_area_size(46)
-        .y_label_area_size(72)
+        .margin(10 * k)
+        .margin_top(4 * k)
+        .margin_right(22 * k)
+        .x_label_area_size(46 * k)
+        .y_label_area_size(74 * k)
         .build_cartesian_2d(Ruler::new(&panel.x), Ruler::new(&panel.y))?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(228, 228, 228))
-        .axis_style(RGBColor(90, 90, 90))
+        .axis_style(RGBColor(90, 90, 90).stroke_width(k as u32))
         .x_desc(&panel.x.label)
         .y_desc(&panel.y.label)
-        .axis_desc_style(text(15, 20))
-        .label_style(text(12, 60))
+        .axis_desc_style(text(15 * k, 20))
+        .label_style(text(12 * k, 60))
         .x_label_formatter(&|place| panel.x.tick_label(*place))
         .y_label_formatter(&|place| panel.y.tick_label(*place))
         .draw()?;
@@ -155,76 +180,63 @@ fn draw_panel<DB: DrawingBackend>(
             .filter(|(x, y)| panel.x.holds(*x) && panel.y.holds(*y))
             .map(|(x, y)| (panel.x.place(*x), panel.y.place(*y)))
             .collect();
-        let style = colour(series.colour).stroke_width(2);
+        let pixels = points.iter().map(|place| chart.plotting_area().map_coordinate(place));
+        marks.extend(pixels.filter_map(|pixel| mark::<DB>(series, pixel, k)));
+        let style = colour(series.colour).stroke_width(2 * k as u32);
         match series.line {
             Line::None => {}
-            Line::Solid => drop(chart.draw_series(LineSeries::new(points.iter().copied(), style))?),
-            Line::Dashed => drop(chart.draw_series(DashedLineSeries::new(points.iter().copied(), 5, 4, style))?),
+            Line::Solid => drop(chart.draw_series(LineSeries::new(points, style))?),
+            Line::Dashed => drop(chart.draw_series(DashedLineSeries::new(points, 5 * k, 4 * k, style))?),
         }
-        let pixels = points.iter().map(|place| chart.plotting_area().map_coordinate(place));
-        marks.extend(pixels.filter_map(|pixel| mark::<DB>(series, pixel)));
     }
-    for mark in &marks {
-        canvas.draw(mark)?;
-    }
-    draw_notes(panel, chart.plotting_area())
-}
-
-fn draw_notes<DB: DrawingBackend, X, Y>(panel: &Panel, area: &DrawingArea<DB, Cartesian2d<X, Y>>) -> Drawn<DB>
-where
-    X: Ranged<ValueType = f64>,
-    Y: Ranged<ValueType = f64>,
-{
-    let plot = area.strip_coord_spec();
-    let (_, height) = plot.dim_in_pixel();
-    let count = panel.notes.len() as i32;
-    for (line, note) in (0..).zip(&panel.notes) {
-        let y = if panel.notes_at_top { 8 + 17 * line } else { height as i32 - 8 - 17 * (count - line) };
-        plot.draw(&Text::new(note.clone(), (10, y), text(12, 60)))?;
-    }
-    Ok(())
+    marks.iter().try_for_each(|mark| canvas.draw(mark))
 }
 
 /// A mark at a pixel.
-fn mark<'a, DB: DrawingBackend + 'a>(series: &Series, place: (i32, i32)) -> Option<DynElement<'a, DB, (i32, i32)>> {
+fn mark<'a, DB: DrawingBackend + 'a>(
+    series: &Series,
+    place: (i32, i32),
+    k: i32,
+) -> Option<DynElement<'a, DB, (i32, i32)>> {
     let colour = colour(series.colour);
+    let stroke = colour.stroke_width(2 * k as u32);
     Some(match series.marker {
         Marker::None => return None,
-        Marker::Disc => Circle::new(place, 4, colour.filled()).into_dyn(),
-        Marker::Ring => Circle::new(place, 4, colour.stroke_width(2)).into_dyn(),
-        Marker::Cross => Cross::new(place, 5, colour.stroke_width(2)).into_dyn(),
+        Marker::Disc => Circle::new(place, 4 * k, colour.filled()).into_dyn(),
+        Marker::Ring => Circle::new(place, 5 * k, stroke).into_dyn(),
+        Marker::Cross => Cross::new(place, 5 * k, stroke).into_dyn(),
     })
 }
 
-/// One entry per label, in order of first appearance.
-fn draw_key<DB: DrawingBackend>(figure: &Figure, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
+/// One entry per label that has points, in order of first appearance.
+fn draw_key<DB: DrawingBackend>(figure: &Figure, area: &DrawingArea<DB, Shift>, k: i32) -> Drawn<DB> {
     let mut entries: Vec<&Series> = Vec::new();
     for series in figure.panels.iter().flat_map(|panel| &panel.series) {
-        if !series.label.is_empty() && entries.iter().all(|entry| entry.label != series.label) {
+        let is_shown = !series.label.is_empty() && !series.points.is_empty();
+        if is_shown && entries.iter().all(|entry| entry.label != series.label) {
             entries.push(series);
         }
     }
-    let mut y = 46;
+    let mut y = (HEAD_HEIGHT as i32 + 10) * k;
     for series in entries {
-        let style = colour(series.colour).stroke_width(2);
-        match series.line {
-            Line::None => {}
-            Line::Solid => area.draw(&PathElement::new(vec![(4, y), (32, y)], style))?,
-            Line::Dashed => {
-                for x in [4, 14, 24] {
-                    area.draw(&PathElement::new(vec![(x, y), (x + 6, y)], style))?;
-                }
-            }
+        let style = colour(series.colour).stroke_width(2 * k as u32);
+        let dashes: &[(i32, i32)] = match series.line {
+            Line::None => &[],
+            Line::Solid => &[(4, 32)],
+            Line::Dashed => &[(4, 10), (14, 20), (24, 30)],
+        };
+        for (from, to) in dashes {
+            area.draw(&PathElement::new(vec![(from * k, y), (to * k, y)], style))?;
         }
-        if let Some(mark) = mark::<DB>(series, (18, y)) {
+        if let Some(mark) = mark::<DB>(series, (18 * k, y), k) {
             area.draw(&mark)?;
         }
         for line in series.label.split('\n') {
-            let style = text(13, 20).pos(Pos::new(HPos::Left, VPos::Center));
-            area.draw(&Text::new(line.to_owned(), (40, y), style))?;
-            y += 17;
+            let style = text(13 * k, 20).pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(line.to_owned(), (42 * k, y), style))?;
+            y += 17 * k;
         }
-        y += 8;
+        y += 9 * k;
     }
     Ok(())
 }

@@ -1,59 +1,8 @@
-//! What the figures of fact-storage cost share: rows by method, whitening and keys, and their series.
+//! What the figures of fact-storage cost share.
 
 use super::{Axis, Colour, Line, Marker, Series};
-use crate::error::Result;
-use crate::num::statistics::{Line as Fit, fit_line};
-use crate::table::{Row, Table};
-
-/// One search: what the figures and the claims need of a row of the stage `storage_cost`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
-    pub method: String,
-    pub dimension: i64,
-    pub facts: i64,
-    pub kappa: f64,
-    pub alpha: f64,
-    pub keys: String,
-    pub seed: i64,
-    pub rho: f64,
-    pub coherence: f64,
-    /// `None` where the range held no size that stores every fact.
-    pub parameters: Option<f64>,
-}
-
-/// Reads the rows of the stage `storage_cost`.
-pub fn costs(table: &Table) -> Result<Vec<Cost>> {
-    table.rows().map(|row| cost(row)).collect()
-}
-
-fn cost(row: Row) -> Result<Cost> {
-    Ok(Cost {
-        method: row.text("method")?.unwrap_or_default(),
-        dimension: row.int("dimension")?.unwrap_or_default(),
-        facts: row.int("facts")?.unwrap_or_default(),
-        kappa: row.float("kappa")?.unwrap_or(f64::NAN),
-        alpha: row.float("alpha")?.unwrap_or(f64::NAN),
-        keys: row.text("keys")?.unwrap_or_default(),
-        seed: row.int("seed")?.unwrap_or_default(),
-        rho: row.float("rho")?.unwrap_or(f64::NAN),
-        coherence: row.float("coherence")?.unwrap_or(f64::NAN),
-        parameters: row.int("parameters")?.map(|parameters| parameters as f64),
-    })
-}
-
-/// The embedding dimensions that occur, ascending.
-pub fn dimensions(costs: &[Cost]) -> Vec<i64> {
-    let mut dimensions: Vec<i64> = costs.iter().map(|cost| cost.dimension).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
-    dimensions
-}
-
-/// `log y = slope·log x + intercept` over the rows that found a size, for the quantity `x`.
-pub fn power_law<'a>(costs: impl Iterator<Item = &'a Cost>, x: fn(&Cost) -> f64) -> Option<Fit> {
-    let points: Vec<(f64, f64)> = costs.filter_map(|cost| Some((x(cost).ln(), cost.parameters?.ln()))).collect();
-    fit_line(&points)
-}
+use crate::num::statistics::Line as Fit;
+use crate::paper::costs::Cost;
 
 /// The fitted power law as a line over the range of `x`.
 pub fn fit_series(fit: &Fit, colour: Colour, low: f64, high: f64) -> Series {

@@ -2,8 +2,10 @@
 
 use crate::pipeline::experiment::Experiment;
 
+pub mod costs;
 pub mod decodability;
 pub mod fact_sets;
+pub mod measures;
 pub mod storage_cost;
 
 /// Every experiment that `pipeline.toml` can name.

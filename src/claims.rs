@@ -1,0 +1,277 @@
+//! The numeric claims of the papers, and whether the result tables reproduce them.
+//!
+//! `claims.toml` states each claim: where the paper makes it, how the quantity is defined here, which measure of
+//! [`crate::paper::measures`] computes it and how to compare. A verdict is taken from the measured value and its prediction
+//! interval over seeds.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result, unknown};
+use crate::num::statistics::prediction_interval;
+use crate::paper::measures::{self, MEASURES, Measured};
+use crate::pipeline::profile::Profile;
+use crate::table::Table;
+
+/// One claim as written in `claims.toml`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    pub id: String,
+    pub paper: String,
+    pub place: String,
+    pub says: String,
+    pub definition: String,
+    pub measure: String,
+    pub method: String,
+    pub stage: String,
+    pub compare: Comparison,
+    /// The smallest profile that can decide the claim.
+    pub decided_from: String,
+}
+
+/// How a measured value is held against the paper's.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    AtLeast(f64),
+    AtMost(f64),
+    About(f64),
+    Between(f64, f64),
+}
+
+/// Whether a claim holds here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Reproduced,
+    /// Not met by the value, but by a value within the interval over seeds.
+    WithinPrecision,
+    Differs,
+    Inconclusive,
+    NotAttempted,
+}
+
+impl Verdict {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::WithinPrecision => "within precision",
+            Self::Differs => "differs",
+            Self::Inconclusive => "inconclusive at this scale",
+            Self::NotAttempted => "not attempted",
+        }
+    }
+}
+
+/// A claim with what was measured for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    pub claim: Claim,
+    pub verdict: Verdict,
+    pub value: Option<f64>,
+    /// 95 % prediction interval over seeds.
+    pub interval: Option<(f64, f64)>,
+    /// The value under the other reading of the set-up (keys conditioned with the values).
+    pub other_reading: Option<f64>,
+    /// The embedding dimension it was measured at.
+    pub dimension: Option<i64>,
+    /// The command that made the table.
+    pub command: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    claim: Vec<toml::Spanned<Claim>>,
+}
+
+/// Reads `claims.toml`.
+///
+/// # Errors
+/// When the file is missing or not of the form above, an id occurs twice, or a measure or profile is unknown.
+pub fn read(path: &Path) -> Result<Vec<Claim>> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", path, &error))?;
+    let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+    let place = |offset: usize| format!("{}:{}", path.display(), line(offset));
+    let file: File = toml::from_str(&text).map_err(|error| {
+        let fault = Error::input(error.message().to_owned());
+        let fault = error.span().map_or(fault.clone(), |span| fault.at(place(span.start)));
+        fault.fix("see the comment at the top of claims.toml for the form of a claim")
+    })?;
+    let mut claims: Vec<Claim> = Vec::with_capacity(file.claim.len());
+    for spanned in file.claim {
+        let at = place(spanned.span().start);
+        let claim = spanned.into_inner();
+        if claims.iter().any(|other| other.id == claim.id) {
+            return Err(Error::input(format!("claim '{}' is there twice", claim.id))
+                .at(at)
+                .fix("give each claim its own id"));
+        }
+        if !MEASURES.contains(&claim.measure.as_str()) {
+            return Err(unknown("measure", &claim.measure, MEASURES.iter().copied()).at(at));
+        }
+        claim.decided_from.parse::<Profile>().map_err(|error| error.at(at))?;
+        claims.push(claim);
+    }
+    Ok(claims)
+}
+
+/// Decides a claim on the table of its stage; `None` when there is no table.
+pub fn decide(claim: &Claim, profile: Profile, table: Option<&Table>) -> Result<Decided> {
+    let mut decided = Decided {
+        claim: claim.clone(),
+        verdict: Verdict::NotAttempted,
+        value: None,
+        interval: None,
+        other_reading: None,
+        dimension: None,
+        command: format!("factsmith run --stage {} --profile {profile}", claim.stage),
+    };
+    let Some(table) = table else { return Ok(decided) };
+    let measure = |keys: &str| measures::measure(&claim.measure, &claim.method, keys, table);
+    decided.other_reading = measure("tied")?.and_then(|measured| measured.value);
+    let Some(Measured { value, per_seed, dimension }) = measure("isotropic")? else {
+        decided.verdict = Verdict::Inconclusive;
+        return Ok(decided);
+    };
+    decided.value = value;
+    decided.dimension = Some(dimension);
+    decided.interval = prediction_interval(&per_seed);
+    let needed: Profile = claim.decided_from.parse()?;
+    decided.verdict = match value {
+        Some(value) if profile >= needed => verdict(claim.compare, value, decided.interval),
+        _ => Verdict::Inconclusive,
+    };
+    Ok(decided)
+}
+
+/// Compares a value, with its interval over seeds where there is one, with the paper's.
+pub fn verdict(comparison: Comparison, value: f64, interval: Option<(f64, f64)>) -> Verdict {
+    let (low, high) = interval.unwrap_or((value, value));
+    let (meets, could_meet) = match comparison {
+        Comparison::AtLeast(wanted) => (value >= wanted, high >= wanted),
+        Comparison::AtMost(wanted) => (value <= wanted, low <= wanted),
+        // One noisy number against another: agreement is all there is, and it is precision that grants it.
+        Comparison::About(wanted) => ((value - wanted).abs() <= 0.05 * wanted.abs(), low <= wanted && wanted <= high),
+        Comparison::Between(from, to) => (from <= value && value <= to, low <= to && from <= high),
+    };
+    match (meets, could_meet) {
+        (true, _) => Verdict::Reproduced,
+        (false, true) => Verdict::WithinPrecision,
+        (false, false) => Verdict::Differs,
+    }
+}
+
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AtLeast(value) => write!(out, "≥ {value}"),
+            Self::AtMost(value) => write!(out, "≤ {value}"),
+            Self::About(value) => write!(out, "{value}"),
+            Self::Between(from, to) => write!(out, "{from} to {to}"),
+        }
+    }
+}
+
+/// A number with three significant digits; `∞` for infinity.
+pub fn short(value: f64) -> String {
+    if value.is_infinite() {
+        return "∞".to_owned();
+    }
+    let digits = if value == 0.0 { 2 } else { (2 - value.abs().log10().floor() as i64).clamp(0, 4) as usize };
+    format!("{value:.digits$}")
+}
+
+impl Decided {
+    /// Measured value and interval, for people.
+    pub fn measured(&self) -> String {
+        let value = self.value.map_or_else(|| "–".to_owned(), short);
+        match self.interval {
+            Some((low, high)) if self.value.is_some_and(f64::is_finite) => {
+                format!("{value} [{}, {}]", short(low), short(high))
+            }
+            _ => value,
+        }
+    }
+
+    /// The value under the other reading, for people.
+    pub fn other(&self) -> String {
+        self.other_reading.map_or_else(|| "–".to_owned(), short)
+    }
+}
+
+/// The claims as a Markdown table, as it stands in the README.
+pub fn markdown(decided: &[Decided]) -> String {
+    let mut text = String::from(
+        "| claim | place | the paper says | measured here [95 % over seeds] | keys tied | verdict |\n|---|---|---|---|---|---|\n",
+    );
+    for row in decided {
+        let claim = &row.claim;
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} | **{}** |\n",
+            claim.id,
+            claim.place,
+            claim.says,
+            row.measured(),
+            row.other(),
+            row.verdict.name()
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_follow_the_interval() {
+        use Comparison::{About, AtLeast, AtMost, Between};
+        for (comparison, value, interval, wanted) in [
+            (AtLeast(0.97), 0.98, Some((0.95, 1.0)), Verdict::Reproduced),
+            (AtLeast(0.97), 0.96, Some((0.95, 0.98)), Verdict::WithinPrecision),
+            (AtLeast(0.97), 0.90, Some((0.88, 0.92)), Verdict::Differs),
+            (AtLeast(0.97), 0.96, None, Verdict::Differs),
+            (AtMost(10.0), 9.0, None, Verdict::Reproduced),
+            (AtMost(10.0), f64::INFINITY, None, Verdict::Differs),
+            (About(32.0), 31.0, None, Verdict::Reproduced),
+            (About(32.0), 20.0, Some((10.0, 40.0)), Verdict::WithinPrecision),
+            (About(0.1), 0.8, Some((0.7, 0.9)), Verdict::Differs),
+            (Between(2.0, 4.0), 3.0, None, Verdict::Reproduced),
+            (Between(2.0, 4.0), 1.8, Some((1.5, 2.1)), Verdict::WithinPrecision),
+            (Between(2.0, 4.0), 1.0, Some((0.9, 1.1)), Verdict::Differs),
+        ] {
+            assert_eq!(verdict(comparison, value, interval), wanted, "{comparison:?} {value} {interval:?}");
+        }
+    }
+
+    #[test]
+    fn the_claims_of_the_project_are_well_formed() {
+        let claims = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("claims.toml")).unwrap();
+        assert!(claims.len() >= 8);
+    }
+
+    #[test]
+    fn faults_of_the_file_say_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("claims.toml");
+        let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("claims.toml")).unwrap();
+        for (from, to, wanted) in [
+            ("measure = \"whitening_gain\"", "measure = \"whitening_gian\"", "did you mean 'whitening_gain'?"),
+            ("id = \"rho-predicts-gd\"", "id = \"rho-predicts-constructed\"", "is there twice"),
+            ("place = ", "plaice = ", "plaice"),
+            ("decided_from = \"laptop\"", "decided_from = \"labtop\"", "did you mean 'laptop'?"),
+        ] {
+            std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
+            let error = read(&path).unwrap_err();
+            assert!(error.to_string().contains(wanted) && error.to_string().contains("claims.toml:"), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([0.97612, 24.46, 1234.5, 0.0, f64::INFINITY].map(short), ["0.976", "24.5", "1234", "0.00", "∞"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! `factsmith claims`
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::Context;
+use crate::claims::{Decided, decide, markdown, read};
+use crate::error::{Error, Result};
+
+/// Say which claims of the papers the results reproduce
+///
+/// Reads the results of the profile; where a stage has none, the published results that came with the project.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  factsmith claims
+  factsmith claims --profile smoke --json
+  factsmith claims --markdown")]
+pub struct Arguments {
+    /// The file of claims
+    #[arg(long, value_name = "FILE", default_value = "claims.toml")]
+    claims: PathBuf,
+    /// Print the table in Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    let (sources, profile) = (context.sources()?, context.profile()?);
+    let mut decided = Vec::new();
+    for claim in read(&arguments.claims)? {
+        let path = sources.path(&claim.stage);
+        let table = if path.exists() { Some(sources.table(&claim.stage)?) } else { None };
+        decided.push(decide(&claim, profile, table.as_ref())?);
+    }
+    if decided.is_empty() {
+        return Err(Error::input(format!("'{}' holds no claims", arguments.claims.display())));
+    }
+    if context.options.json {
+        let rows: Vec<serde_json::Value> = decided.iter().map(as_json).collect();
+        context.print_json(&json!({ "profile": profile.name(), "claims": rows }))?;
+    } else if arguments.markdown {
+        context.print(&markdown(&decided))?;
+    } else {
+        context.print(&plain(&decided, profile.name()))?;
+    }
+    Ok(0)
+}
+
+fn plain(decided: &[Decided], profile: &str) -> String {
+    let mut text = format!("Claims at profile {profile} (measured value, 95 % prediction interval over seeds)\n");
+    for row in decided {
+        text.push_str(&format!(
+            "\n{}: {}\n  the paper ({}, {}) says: {}\n  measured: {} against {}{}\n",
+            row.claim.id,
+            row.verdict.name(),
+            row.claim.paper,
+            row.claim.place,
+            row.claim.says,
+            row.measured(),
+            row.claim.compare,
+            row.dimension.map_or_else(String::new, |dimension| format!(", d = {dimension}")),
+        ));
+        if row.other_reading.is_some() {
+            text.push_str(&format!("  with keys conditioned as well: {}\n", row.other()));
+        }
+        text.push_str(&format!("  is: {}\n  made by: {}\n", row.claim.definition, row.command));
+    }
+    text
+}
+
+fn as_json(row: &Decided) -> serde_json::Value {
+    let finite =
+        |value: Option<f64>| value.map(|value| if value.is_finite() { json!(value) } else { json!("infinite") });
+    json!({
+        "id": row.claim.id,
+        "paper": row.claim.paper,
+        "place": row.claim.place,
+        "says": row.claim.says,
+        "definition": row.claim.definition,
+        "verdict": row.verdict.name(),
+        "value": finite(row.value),
+        "interval": row.interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
+        "other_reading": finite(row.other_reading),
+        "dimension": row.dimension,
+        "command": row.command,
+    })
+}
