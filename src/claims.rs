@@ -9,7 +9,6 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::{Error, Result, unknown};
-use crate::num::statistics::prediction_interval;
 use crate::paper::measures::{self, MEASURES, Measured};
 use crate::pipeline::profile::Profile;
 use crate::table::Table;
@@ -130,19 +129,20 @@ pub fn decide(claim: &Claim, profile: Profile, table: Option<&Table>) -> Result<
     };
     let Some(table) = table else { return Ok(decided) };
     let measure = |keys: &str| measures::measure(&claim.measure, &claim.method, keys, table);
-    decided.other_reading = measure("tied")?.and_then(|measured| measured.value);
-    let Some(Measured { value, per_seed, dimension }) = measure("isotropic")? else {
+    decided.other_reading = measure("tied")?.map(|measured| measured.value);
+    let Some(Measured { value, interval, dimension }) = measure("isotropic")? else {
         decided.verdict = Verdict::Inconclusive;
         return Ok(decided);
     };
-    decided.value = value;
+    decided.value = Some(value);
     decided.dimension = Some(dimension);
-    decided.interval = prediction_interval(&per_seed);
+    decided.interval = interval;
     let needed: Profile = claim.decided_from.parse()?;
-    decided.verdict = match value {
-        Some(value) if profile >= needed => verdict(claim.compare, value, decided.interval),
-        _ => Verdict::Inconclusive,
-    };
+    if profile >= needed {
+        decided.verdict = verdict(claim.compare, value, interval);
+    } else {
+        decided.verdict = Verdict::Inconclusive;
+    }
     Ok(decided)
 }
 

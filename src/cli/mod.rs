@@ -4,6 +4,8 @@ mod claims;
 mod compare;
 mod completions;
 mod figures;
+mod measure;
+mod notebook;
 mod plan;
 mod rules;
 mod run;
@@ -69,6 +71,8 @@ enum Command {
     Rules(rules::Arguments),
     Completions(completions::Arguments),
     Figures(figures::Arguments),
+    Measure(measure::Arguments),
+    Notebook(notebook::Arguments),
 }
 
 /// What a command works on and where it prints.
@@ -116,6 +120,8 @@ impl Command {
             Self::Rules(arguments) => rules::execute(&arguments, context),
             Self::Completions(arguments) => completions::execute(&arguments, context),
             Self::Figures(arguments) => figures::execute(&arguments, context),
+            Self::Measure(arguments) => measure::execute(&arguments, context),
+            Self::Notebook(arguments) => notebook::execute(&arguments, context),
         }
     }
 }

@@ -38,7 +38,7 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
                 let ends = found.iter().fold((f64::INFINITY, 0.0f64), |(a, b), p| (a.min(p.0), b.max(p.0)));
                 series.push(fit_series(&fit, colour, ends.0, ends.1));
                 let short = name.split(" (").next().unwrap_or(name);
-                notes.push(format!("{short}, raw: R² = {:.3}, ∝ ρ^{:.2}", fit.r_squared, fit.slope));
+                notes.push(format!("{short}, raw: R² = {:.3}, parameters ∝ ρ^({:.2})", fit.r_squared, fit.slope));
             }
             series.push(Series {
                 label: format!("{name},\n{suffix}"),
