@@ -33,15 +33,11 @@ fn read_typed<T: ndarray_npy::ReadableElement>(path: &Path) -> Result<std::resul
     if bytes.is_dir() {
         return Err(Error::input(format!("'{}' is a folder", path.display())).fix("give a .npy file"));
     }
-    if let Some(promised) = promised_bytes(path)? {
-        if promised > bytes.len() {
-            return Err(Error::input(format!(
-                "'{}' promises {promised} bytes and holds {}",
-                path.display(),
-                bytes.len()
-            ))
+    if let Some(promised) = promised_bytes(path)?
+        && promised > bytes.len()
+    {
+        return Err(Error::input(format!("'{}' promises {promised} bytes and holds {}", path.display(), bytes.len()))
             .fix("the file is cut off: copy or save it again"));
-        }
     }
     // A damaged header must be an error of this file, never a panic of the reader.
     std::panic::catch_unwind(|| Array2::<T>::read_npy(BufReader::new(file)))

@@ -20,13 +20,19 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use factsmith::claims::{self, Claim, Decided};
 use factsmith::error::{Error, Result};
-use factsmith::table::Table;
+use factsmith::figures;
+use factsmith::num::statistics;
+use factsmith::table::{Record, Row, Table, Value};
 use polars::prelude::DataFrame;
 
 /// The names that every notebook uses.
 pub mod prelude {
-    pub use crate::{frame, ok, profile, results, show, show_frame, show_svg, show_text, start, table};
+    pub use crate::{
+        frame, medians, ok, profile, results, show, show_claims, show_figure, show_frame, show_svg, show_text, start,
+        table,
+    };
     pub use factsmith;
     pub use plotters;
     pub use polars;
@@ -74,6 +80,49 @@ pub fn show_text(text: &str) {
 /// As HTML, because that is what notebook viewers and converters keep and draw inline.
 pub fn show_svg(svg: &str) {
     content("text/html", &format!("<div>{}</div>", svg.trim()));
+}
+
+/// Shows a figure of the project, drawn from the result tables.
+pub fn show_figure(name: &str) {
+    let draw = || (figures::find(name)?.make)(&read)?.svg();
+    show_svg(&ok(draw()));
+}
+
+/// Shows the claims of the papers with their verdicts.
+pub fn show_claims() {
+    let decide = |claim: &Claim| claims::decide(claim, profile().parse()?, Some(&read(&claim.stage)?));
+    let decided = claims::read(Path::new("../claims.toml")).and_then(|all| all.iter().map(decide).collect());
+    let decided: Vec<Decided> = ok(decided);
+    let lines = decided.iter().map(|row| {
+        let (claim, verdict) = (&row.claim, row.verdict.name());
+        format!("{:<28}{verdict:<28}{} (paper: {})\n", claim.id, row.measured(), claim.compare)
+    });
+    show_text(&lines.collect::<String>());
+}
+
+/// Medians of an integer column over the rows that `keep` chooses, grouped by the values of other columns; `found` counts
+/// the rows with a value, `rows` all of them.
+pub fn medians(stage: &str, by: &[&str], column: &str, keep: impl Fn(&Row) -> bool) -> Table {
+    let table = table(stage);
+    let mut groups: Vec<(Vec<Value>, Vec<f64>, usize)> = Vec::new();
+    for row in table.rows().filter(|row| keep(row)) {
+        let key: Vec<Value> = by.iter().map(|name| ok(row.value(name))).collect();
+        let place = groups.iter().position(|(other, ..)| *other == key).unwrap_or_else(|| {
+            groups.push((key, Vec::new(), 0));
+            groups.len() - 1
+        });
+        groups[place].1.extend(ok(row.int(column)).map(|value| value as f64));
+        groups[place].2 += 1;
+    }
+    let records: Vec<Record> = groups
+        .into_iter()
+        .map(|(key, values, rows)| {
+            let named = by.iter().zip(key).fold(Record::new(), |record, (name, value)| record.with(name, value));
+            let middle = (!values.is_empty()).then(|| statistics::median(&values));
+            named.with(column, middle).with("found", values.len()).with("rows", rows)
+        })
+        .collect();
+    ok(Table::from_records(&records))
 }
 
 /// Hands the kernel a result of another type than text, in the way it asks for.
