@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the top down; layers of one line know nothing of each other.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["cli"],
     &["claims", "figures"],
     &["paper"],
@@ -13,7 +13,8 @@ const LAYERS: [&[&str]; 10] = [
     &["num"],
     &["pipeline", "notebook"],
     &["rng", "table"],
-    &["durable", "error"],
+    &["durable"],
+    &["error"],
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

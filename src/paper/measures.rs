@@ -223,10 +223,15 @@ mod tests {
             row("constructed", 10.0, 0.0, 0.25, Some(800)),
             row("constructed", 10.0, 1.0, 0.25, Some(100)),
         ];
-        assert_eq!(value("margin_optimal_gain", "ntk", &rows), Some(3.0));
-        assert_eq!(value("breaking_kappa", "ntk_margin_optimal", &rows), Some(10.0));
-        assert_eq!(value("rescued_by_whitening", "ntk", &rows), Some(0.5));
-        assert_eq!(value("whitening_gain", "constructed", &rows), Some(8.0));
+        for (name, method, wanted) in [
+            ("margin_optimal_gain", "ntk", 3.0),
+            ("breaking_kappa", "ntk_margin_optimal", 10.0),
+            ("rescued_by_whitening", "ntk", 0.5),
+            ("whitening_gain", "constructed", 8.0),
+        ] {
+            let found = value(name, method, &rows).unwrap();
+            assert!((found - wanted).abs() < 1e-9, "{name}: {found}");
+        }
         let mut broken = rows.to_vec();
         broken.push(row("gradient_descent", 1.0, 0.0, 0.25, None));
         assert_eq!(value("breaking_kappa", "ntk_margin_optimal", &broken), Some(f64::INFINITY));
