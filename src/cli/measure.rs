@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Context;
 use crate::error::Result;
-use crate::facts::decodability::{Cores, Decodability, decodability};
+use crate::facts::decodability::{Certificate, Cores, Decodability, decodability};
 use crate::facts::files::read_npy;
 use crate::facts::geometry::{coherence, condition_number};
 
@@ -51,6 +51,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
             "weakest": found.weakest,
             "rival": weakest.rival,
             "worst_relative_gap": found.worst_gap(),
+            "loose_certificates": found.loose(),
             "undecodable": found.undecodable(),
             "duplicates": duplicates,
             "coherence": coherence,
@@ -70,19 +71,24 @@ fn duplicates(found: &Decodability) -> Vec<[usize; 2]> {
         .collect()
 }
 
+/// Six digits, whatever the size.
+fn plain(value: f64) -> String {
+    if value == 0.0 || value >= 1e-3 { format!("{value:.6}") } else { format!("{value:.5e}") }
+}
+
 fn report(found: &Decodability, rows: usize, dimension: usize, coherence: f64, condition: f64) -> String {
     let weakest = &found.certificates[found.weakest];
     let mut text = format!(
         "{rows} values in {dimension} dimensions\n\
-         decodability ρ    {:.6}  (value {}, most easily taken for value {})\n\
-         mean of the ρ_i   {:.6}\n\
-         certificate       ρ is at least {:.12} and at most {:.12}; largest relative gap of any value {:.1e}\n\
+         decodability ρ    {}  (value {}, most easily taken for value {})\n\
+         mean of the ρ_i   {}\n\
+         certificate       ρ is at least {:.11e} and at most {:.11e}; largest relative gap of any value {:.1e}\n\
          coherence         {coherence:.6}\n\
          condition number  {}\n",
-        found.rho,
+        plain(found.rho),
         found.weakest,
         weakest.rival,
-        found.mean(),
+        plain(found.mean()),
         weakest.lower,
         weakest.upper.max(weakest.lower),
         found.worst_gap(),
@@ -92,6 +98,13 @@ fn report(found: &Decodability, rows: usize, dimension: usize, coherence: f64, c
             "infinite: the table has not full rank".to_owned()
         },
     );
+    if found.loose() > 0 {
+        text.push_str(&format!(
+            "loose             {} values have a ρ_i too small to be certified to a relative gap of {:.0e} in double precision\n",
+            found.loose(),
+            Certificate::TIGHT
+        ));
+    }
     if found.undecodable() > 0 {
         text.push_str(&format!(
             "undecodable       {} values: no output decodes to them, whatever the MLP (ρ_i = 0)\n",

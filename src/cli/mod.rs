@@ -83,8 +83,14 @@ pub struct Context<'a> {
 }
 
 /// Runs the program with the arguments of the process; returns its exit code.
+///
+/// A panic is a fault of the program; it is told as one error, like any other.
 pub fn main(experiments: &[&dyn Experiment]) -> u8 {
-    run(std::env::args_os(), experiments, &mut std::io::stdout())
+    let attempt = || run(std::env::args_os(), experiments, &mut std::io::stdout());
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(attempt)).unwrap_or_else(|_| {
+        tell("error: the program failed, see the message above\n  fix: please report it with the command you gave");
+        1
+    })
 }
 
 /// Runs the program with these arguments, the first being its name; returns its exit code.

@@ -10,6 +10,7 @@
 //! unit `u` from below by `min_j ⟨a_ij, u⟩`; both numbers are returned. Pricing, the one step that looks at all values, is a
 //! matrix product shared by a block of anchors.
 
+use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
@@ -82,6 +83,11 @@ impl Decodability {
     /// The largest relative gap of any certificate.
     pub fn worst_gap(&self) -> f64 {
         self.certificates.iter().map(Certificate::relative_gap).fold(0.0, f64::max)
+    }
+
+    /// How many certificates are not tight: `ρ_i` is so small that rounding hides its digits.
+    pub fn loose(&self) -> usize {
+        self.certificates.iter().filter(|certificate| certificate.relative_gap() > Certificate::TIGHT).count()
     }
 
     /// Mean of the `ρ_i`.
@@ -169,7 +175,7 @@ fn gather(blocks: Vec<Block>, dimension: usize) -> Decodability {
     Decodability { rho: certificates[weakest].lower, weakest, certificates, outputs }
 }
 
-/// The table, centred: ρ does not change when all values move together, and rounding errors shrink.
+/// The table, scaled and centred: ρ does not change, squares cannot overflow, and rounding errors shrink.
 struct Problem {
     values: Array2<f64>,
     squared_norms: Vec<f64>,
@@ -177,8 +183,10 @@ struct Problem {
 
 impl Problem {
     fn new(values: &Array2<f64>) -> Self {
+        let largest = values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        let values = if largest > 0.0 { values / largest } else { values.clone() };
         let mean = values.mean_axis(Axis(0)).unwrap_or_default();
-        let values = values - &mean;
+        let values = (values - &mean).as_standard_layout().into_owned();
         let squared_norms = values.rows().into_iter().map(|row| row.dot(&row)).collect();
         Self { values, squared_norms }
     }
@@ -187,9 +195,16 @@ impl Problem {
         self.values.row(index).to_slice().expect("a table in standard layout")
     }
 
+    /// Products of some vectors (rows) with all values (columns), row after row in memory whatever the shape.
+    fn scores(&self, vectors: ArrayView2<f64>) -> Array2<f64> {
+        let mut scores = Array2::zeros((vectors.nrows(), self.values.nrows()));
+        general_mat_mul(1.0, &vectors, &self.values.t(), 0.0, &mut scores);
+        scores
+    }
+
     /// `1/‖v_i − v_j‖` for the anchors of a block (rows) and all values (columns); infinite for equal values, 0 for j = i.
     fn inverse_distances(&self, start: usize, stop: usize) -> Array2<f64> {
-        let mut distances = self.values.slice(s![start..stop, ..]).dot(&self.values.t());
+        let mut distances = self.scores(self.values.slice(s![start..stop, ..]));
         for (offset, mut row) in distances.rows_mut().into_iter().enumerate() {
             let anchor = start + offset;
             for (other, entry) in row.iter_mut().enumerate() {
@@ -219,7 +234,7 @@ impl Problem {
             for (mut row, anchor) in directions.rows_mut().into_iter().zip(&live) {
                 row.assign(&ArrayView1::from(&anchor.direction[..]));
             }
-            let mut scores = directions.dot(&self.values.t());
+            let mut scores = self.scores(directions.view());
             for (anchor, mut scores) in live.iter_mut().zip(scores.rows_mut()) {
                 let inverse = inverse_distances.row(anchor.index - start);
                 // Rows of matrices in standard layout.
@@ -580,6 +595,76 @@ impl WorkingSet {
         for (&member, &weight) in self.passive.iter().zip(&self.weights) {
             let point = &self.points[member * self.dimension..(member + 1) * self.dimension];
             self.nearest.iter_mut().zip(point).for_each(|(sum, x)| *sum += weight * x);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::rng::StreamName;
+    use ndarray::array;
+
+    fn sphere(count: usize, dimension: usize) -> Array2<f64> {
+        draw(Kind::Sphere, count, dimension, &mut StreamName::new("test").with(count as u64).rng()).unwrap()
+    }
+
+    fn rho(values: &Array2<f64>) -> f64 {
+        decodability(values, Cores::One).unwrap().rho
+    }
+
+    #[test]
+    fn the_corners_of_a_simplex_have_a_known_rho() {
+        // Unit differences of e_i to the others have products 1/2, so the nearest point has the square (1 + (n−2)/2)/(n−1).
+        for count in [2, 3, 10, 30] {
+            let n = count as f64;
+            let wanted = ((1.0 + (n - 2.0) / 2.0) / (n - 1.0)).sqrt();
+            assert!((rho(&Array2::eye(count)) - wanted).abs() < 1e-14, "{count}");
+        }
+    }
+
+    #[test]
+    fn one_dimension_and_few_values_are_no_special_case() {
+        let found = decodability(&array![[3.0], [1.0], [2.0]], Cores::One).unwrap();
+        let lower: Vec<f64> = found.certificates.iter().map(|certificate| certificate.lower).collect();
+        assert_eq!(lower, [1.0, 1.0, 0.0], "the middle value is not decodable");
+        assert!(rho(&sphere(5, 40)) > 0.5);
+    }
+
+    #[test]
+    fn shift_and_scale_change_nothing() {
+        let table = sphere(80, 12);
+        let plain = rho(&table);
+        for (scale, shift) in [(1e-200, 0.0), (1e300, 0.0), (3.0, 100.0), (1e-3, -5.0)] {
+            let moved = table.mapv(|x| x * scale + shift);
+            assert!((rho(&moved) - plain).abs() < 1e-9, "{scale} {shift}: {} against {plain}", rho(&moved));
+        }
+    }
+
+    #[test]
+    fn equal_values_are_named_and_the_others_are_measured() {
+        let mut table = sphere(20, 6);
+        let twin = table.row(4).to_owned();
+        table.row_mut(17).assign(&twin);
+        let found = decodability(&table, Cores::One).unwrap();
+        assert_eq!((found.certificates[4].duplicate, found.certificates[17].duplicate), (Some(17), Some(4)));
+        assert_eq!((found.undecodable(), found.rho), (2, 0.0));
+        assert!(found.outputs.row(4).iter().all(|x| *x == 0.0));
+    }
+
+    #[test]
+    fn all_cores_give_the_same_bits_as_one() {
+        let table = sphere(300, 24);
+        let (one, all) = (decodability(&table, Cores::One).unwrap(), decodability(&table, Cores::All).unwrap());
+        assert_eq!(one.certificates, all.certificates);
+        assert_eq!(one.outputs, all.outputs);
+    }
+
+    #[test]
+    fn tables_without_a_decodability_are_refused() {
+        for table in [array![[1.0, 2.0]], array![[1.0, f64::NAN], [0.0, 1.0]], Array2::zeros((0, 3))] {
+            assert_eq!(decodability(&table, Cores::One).unwrap_err().exit_code(), 2);
         }
     }
 }
