@@ -21,7 +21,8 @@ fn weights_and_margins_agree_with_the_reference() {
     let table = read_npy(&path("F64_d16_K.npy")).unwrap();
     let map = lines("F64_d16_map.csv").iter().map(|line| line.parse().unwrap()).collect();
     let facts = FactSet::new(table.clone(), table, map).unwrap();
-    let [gate, up, down] = ["gate", "up", "down"].map(|name| read_npy(&path(&format!("F64_d16_m64_{name}.npy"))).unwrap());
+    let [gate, up, down] =
+        ["gate", "up", "down"].map(|name| read_npy(&path(&format!("F64_d16_m64_{name}.npy"))).unwrap());
     let targets = facts.by_key(&facts.values);
     let built = up_projection(facts.keys.view(), targets.view(), gate.view(), down.view(), 1);
     assert!((&built - &up).iter().all(|difference| difference.abs() < 1e-13));

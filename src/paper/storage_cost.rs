@@ -85,7 +85,7 @@ impl Experiment for StorageCost {
         facts_for(point.dimension, point.facts_per_d2)?;
         check_ranges(point.kappa, point.alpha)?;
         if (point.method == Method::GradientDescent) != (point.steps > 0) {
-            return Err(Error::input(format!("{} steps for the method {:?}", point.steps, point.method))
+            return Err(Error::input(format!("{} steps for this method", point.steps))
                 .fix("give 'steps' for gradient_descent, and for no other method"));
         }
         experiment::canonical(&point)
