@@ -4,6 +4,7 @@
 //! So the executed notebook is searched for signs of failure afterwards, and stderr is one of them: a notebook that
 //! works writes nothing to it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -293,9 +294,19 @@ impl Tools {
         {
             command.env_remove(variable);
         }
+        if let Some(folders) = std::env::var_os("LD_LIBRARY_PATH") {
+            command.env("LD_LIBRARY_PATH", without_other_labs(&folders));
+        }
         command.envs(request.environment.iter().map(|(name, value)| (name, value)));
         command.output().map_err(|error| Error::io("run", &self.python, &error))
     }
+}
+
+/// The folders to look for shared libraries in, without those where cargo put a `lab` of another build: `cargo test`
+/// and `cargo run` name the build folder here, and a cell that loads the wrong library fails.
+fn without_other_labs(folders: &OsStr) -> OsString {
+    let kept = std::env::split_paths(folders).filter(|folder| !folder.join("liblab.so").exists());
+    std::env::join_paths(kept).expect("parts of a list of paths make such a list")
 }
 
 /// Whether cargo would build the dependencies of a notebook anew because of this variable.
@@ -400,6 +411,16 @@ mod tests {
         fs::create_dir(&request.tools).unwrap();
         let error = execute(&request).unwrap_err();
         assert!(error.to_string().contains("Python environment is missing"), "{error}");
+    }
+
+    #[test]
+    fn a_lab_of_another_build_is_not_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, other] = ["own", "other"].map(|name| folder.path().join(name));
+        [&own, &other].map(|path| fs::create_dir(path).unwrap());
+        fs::write(other.join("liblab.so"), "").unwrap();
+        let both = std::env::join_paths([&other, &own]).unwrap();
+        assert_eq!(without_other_labs(&both), own.into_os_string());
     }
 
     #[test]
