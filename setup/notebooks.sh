@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds what the notebooks depend on the way the kernel would, so that no notebook ever compiles a dependency.
-# The variables are the profile of evcxr 0.22.0 (module.rs and eval_context.rs) at the level of notebooks/evcxr.toml:
-# one that differs makes cargo build everything again in the first notebook.
+# The package written here is the one evcxr 0.22.0 writes (module.rs) for a notebook whose only dependency is lab, at
+# the level of notebooks/evcxr.toml; a difference makes cargo build everything again in the first notebook.
 set -eu
 tools=.tools
 
@@ -26,13 +26,39 @@ cargo fetch --locked --quiet
 # Where setup/mold finds it.
 mkdir -p "$build/locked"
 cp Cargo.lock "$build/locked/Cargo.lock"
-rm -f "$build/Cargo.lock"
+cp Cargo.lock "$build/Cargo.lock"
+mkdir -p "$build/src"
+: >"$build/src/lib.rs"
+cat >"$build/Cargo.toml" <<TOML
+
+[package]
+name = "ctx"
+version = "1.0.0"
+edition = "2024"
+
+[lib]
+crate-type = ["cdylib"]
+path = "src/lib.rs"
+
+[profile.dev]
+opt-level = 0
+debug = false
+strip = "debuginfo"
+rpath = true
+lto = false
+debug-assertions = true
+codegen-units = 16
+panic = 'unwind'
+incremental = true
+overflow-checks = true
+
+[dependencies]
+lab = { path = "$(pwd -P)/notebooks/lab" }
+TOML
 RUSTC=$(rustup which rustc 2>/dev/null || command -v rustc)
 RUSTFLAGS=-Cprefer-dynamic
 host=$("$RUSTC" -vV | sed -n 's/^host: //p')
 unset CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL
-export RUSTC RUSTFLAGS
-export CARGO_TARGET_DIR="$build/target"
-export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=debuginfo
-export CARGO_PROFILE_DEV_RPATH=true CARGO_PROFILE_DEV_CODEGEN_UNITS=16 CARGO_PROFILE_DEV_INCREMENTAL=true
-cargo build --locked --target "$host" --package lab
+export RUSTC RUSTFLAGS CARGO_TARGET_DIR=target CARGO_BUILD_BUILD_DIR=target
+cd "$build"
+cargo build --offline --target "$host"

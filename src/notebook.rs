@@ -4,6 +4,7 @@
 //! So the executed notebook is searched for signs of failure afterwards, and stderr is one of them: a notebook that
 //! works writes nothing to it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -51,8 +52,8 @@ pub struct Fault {
     pub message: String,
 }
 
-/// How long the kernel may take to start: it compiles a first, empty cell.
-const START_LIMIT: Duration = Duration::from_secs(600);
+/// What runs in the private Python environment.
+const DRIVER: &str = include_str!("notebook.py");
 
 /// The command that makes what is missing.
 const SETUP: &str = "run `make setup`";
@@ -202,28 +203,25 @@ fn failed_beside(output: &Path) -> PathBuf {
     output.with_extension("failed.ipynb")
 }
 
-/// What an nbconvert that gave up says: the kernel died or a cell took too long. Its log tells which cell it was in.
+/// What a driver that gave up says: no kernel, a dead one, or a cell that took too long.
 fn broken_off(request: &Execution, source: &Value, run: &Output) -> Error {
     let log = String::from_utf8_lossy(&run.stderr);
-    let started = log.matches("Executing cell:\n").count();
-    let not_empty = |(_, cell): &(usize, &Value)| !joined(&cell["source"]).trim().is_empty();
-    let current = started.checked_sub(1).and_then(|index| code_cells(source).filter(not_empty).nth(index));
-    let whence = match current {
+    let last = log.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let report: Value = serde_json::from_str(last).unwrap_or_default();
+    let position = report["cell"].as_u64().map(|index| index as usize + 1);
+    let whence = match code_cells(source).find(|(number, _)| Some(*number) == position) {
         Some((number, cell)) => place(&request.notebook, number, &first_line(cell)),
         None => request.notebook.display().to_string(),
     };
-    if log.contains("NoSuchKernel") {
-        return Error::input("the Rust notebook kernel is not registered").at(whence).fix(SETUP);
-    }
-    let what = if log.contains("CellTimeoutError") {
-        format!("a notebook cell took longer than {} s", request.cell_limit.as_secs())
-    } else if log.contains("DeadKernelError") {
-        "the notebook kernel died".to_owned()
-    } else {
-        let last: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-        format!("the notebook could not be executed: {}", last[last.len().saturating_sub(3)..].join(" / "))
+    let error = match report["kind"].as_str() {
+        Some("NoSuchKernel") => Error::input("the Rust notebook kernel is not registered").fix(SETUP),
+        Some("CellTimeoutError") => {
+            Error::failure(format!("a notebook cell took longer than {} s", request.cell_limit.as_secs()))
+        }
+        Some("DeadKernelError") => Error::failure("the notebook kernel died"),
+        _ => Error::failure(format!("the notebook could not be executed: {}", report["said"].as_str().unwrap_or(last))),
     };
-    Error::failure(what).at(whence)
+    error.at(whence)
 }
 
 /// The parts of `.tools` that an execution needs.
@@ -267,20 +265,14 @@ impl Tools {
         Ok(file)
     }
 
-    /// Runs nbconvert, which leaves `executed.ipynb` in `scratch`.
+    /// Runs the driver, which leaves `executed.ipynb` in `scratch`.
     fn run(&self, request: &Execution, scratch: &Path) -> Result<Output> {
         let mut command = Command::new(&self.python);
         command
-            .args(["-m", "nbconvert", "--to", "notebook", "--execute", "--allow-errors", "--output", "executed"])
-            .arg("--output-dir")
-            .arg(scratch)
-            // At this level the log says which cell is being executed.
-            .arg("--log-level=DEBUG")
-            .arg("--ExecutePreprocessor.kernel_name=rust")
-            .arg("--ExecutePreprocessor.record_timing=False")
-            .arg(format!("--ExecutePreprocessor.timeout={}", request.cell_limit.as_secs().max(1)))
-            .arg(format!("--ExecutePreprocessor.startup_timeout={}", START_LIMIT.as_secs()))
+            .args(["-c", DRIVER])
             .arg(&request.notebook)
+            .arg(scratch.join("executed.ipynb"))
+            .arg(request.cell_limit.as_secs().max(1).to_string())
             .stdin(std::process::Stdio::null())
             .env("JUPYTER_PATH", self.folder.join("venv/share/jupyter"));
         for (variable, folder) in
@@ -293,9 +285,19 @@ impl Tools {
         {
             command.env_remove(variable);
         }
+        if let Some(folders) = std::env::var_os("LD_LIBRARY_PATH") {
+            command.env("LD_LIBRARY_PATH", without_other_labs(&folders));
+        }
         command.envs(request.environment.iter().map(|(name, value)| (name, value)));
         command.output().map_err(|error| Error::io("run", &self.python, &error))
     }
+}
+
+/// The folders to look for shared libraries in, without those where cargo put a `lab` of another build: `cargo test`
+/// and `cargo run` name the build folder here, and a cell that loads the wrong library fails.
+fn without_other_labs(folders: &OsStr) -> OsString {
+    let kept = std::env::split_paths(folders).filter(|folder| !folder.join("liblab.so").exists());
+    std::env::join_paths(kept).expect("parts of a list of paths make such a list")
 }
 
 /// Whether cargo would build the dependencies of a notebook anew because of this variable.
@@ -403,6 +405,17 @@ mod tests {
     }
 
     #[test]
+    fn a_lab_of_another_build_is_not_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, other] = ["own", "other"].map(|name| folder.path().join(name));
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("liblab.so"), "").unwrap();
+        let both = std::env::join_paths([&other, &own]).unwrap();
+        assert_eq!(without_other_labs(&both), own.into_os_string());
+    }
+
+    #[test]
     fn a_file_that_is_no_notebook_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.ipynb");
@@ -413,9 +426,9 @@ mod tests {
     }
 
     #[test]
-    fn the_cell_of_a_dead_kernel_is_found_from_the_log() {
+    fn the_cell_of_a_dead_kernel_is_named() {
         use std::os::unix::process::ExitStatusExt;
-        let log = "[NbConvertApp] Executing cell:\nlet a = 1;\nnbclient.exceptions.DeadKernelError: Kernel died\n";
+        let log = "Traceback\n{\"kind\": \"DeadKernelError\", \"said\": \"Kernel died\", \"cell\": 1}\n";
         let run = Output { status: ExitStatusExt::from_raw(256), stdout: vec![], stderr: log.into() };
         let request = Execution {
             notebook: "n.ipynb".into(),
