@@ -110,10 +110,30 @@ pub fn read(path: &Path) -> Result<Vec<Claim>> {
         if !MEASURES.contains(&claim.measure.as_str()) {
             return Err(unknown("measure", &claim.measure, MEASURES.iter().copied()).at(at));
         }
+        check_numbers(claim.compare).map_err(|error| error.at(&at))?;
+        for (noun, word, known) in
+            [("method", &claim.method, &measures::METHODS[..]), ("stage", &claim.stage, &[measures::STAGE][..])]
+        {
+            if !known.contains(&word.as_str()) {
+                return Err(unknown(noun, word, known.iter().copied()).at(at));
+            }
+        }
         claim.decided_from.parse::<Profile>().map_err(|error| error.at(at))?;
         claims.push(claim);
     }
     Ok(claims)
+}
+
+fn check_numbers(comparison: Comparison) -> Result<()> {
+    let is_sound = match comparison {
+        Comparison::AtLeast(value) | Comparison::AtMost(value) | Comparison::About(value) => value.is_finite(),
+        Comparison::Between(from, to) => from.is_finite() && to.is_finite() && from <= to,
+    };
+    if is_sound {
+        return Ok(());
+    }
+    Err(Error::input(format!("nothing can be compared with '{comparison}'"))
+        .fix("give finite numbers, the smaller first"))
 }
 
 /// Decides a claim on the table of its stage; `None` when there is no table.
@@ -262,6 +282,10 @@ mod tests {
             ("id = \"rho-predicts-gd\"", "id = \"rho-predicts-constructed\"", "is there twice"),
             ("place = ", "plaice = ", "plaice"),
             ("decided_from = \"laptop\"", "decided_from = \"labtop\"", "did you mean 'laptop'?"),
+            ("method = \"constructed\"", "method = \"construct\"", "did you mean 'constructed'?"),
+            ("stage = \"storage_cost\"", "stage = \"storage_cos\"", "did you mean 'storage_cost'?"),
+            ("between = [2.0, 4.0]", "between = [4.0, 2.0]", "the smaller first"),
+            ("at_least = 0.97", "at_least = nan", "finite"),
         ] {
             std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
             let error = read(&path).unwrap_err();

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use factsmith::error::Error;
 use factsmith::notebook::{Executed, Execution, execute};
-use factsmith::table::{Record, Table};
 use serde_json::{Value, json};
 
 /// The project's tools, or a visible word that the test was skipped.
@@ -105,29 +104,25 @@ fn a_good_notebook_is_written_once_and_stays_the_same() {
 
 /// The notebook of the project with a table of its own: prose, table, figure.
 #[test]
-fn a_notebook_with_a_table_and_a_figure_runs_on_given_results() {
+fn the_first_notebook_runs_on_given_results() {
     let Some(tools) = tools("the first notebook") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let rows: Vec<Record> = [(1.0, 0.4), (10.0, 0.1), (100.0, 0.02)]
-        .map(|(kappa, rho)| Record::new().with("kappa", kappa).with("rho", rho))
-        .to_vec();
-    Table::from_records(&rows).unwrap().write_parquet(&folder.path().join("decodability.parquet")).unwrap();
-    let results = folder.path().to_str().unwrap().to_owned();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = folder.path().join("out.ipynb");
-    let request = |results: String| Execution {
-        notebook: Path::new(env!("CARGO_MANIFEST_DIR")).join("notebooks/01_decodability.ipynb"),
+    let request = |results: &Path| Execution {
+        notebook: root.join("notebooks/01_decodability.ipynb"),
         output: output.clone(),
         tools: tools.clone(),
-        environment: vec![("FACTSMITH_RESULTS".into(), results)],
+        environment: vec![("FACTSMITH_RESULTS".into(), results.display().to_string())],
         cell_limit: Duration::from_secs(600),
     };
-    execute(&request(results)).unwrap();
+    execute(&request(&root.join("published/laptop"))).unwrap();
     let text = fs::read_to_string(&output).unwrap();
-    assert!(text.contains("0.02") && text.contains("<svg"), "{text}");
+    assert!(text.contains("rho-predicts-constructed") && text.contains("<svg"), "{text}");
 
-    let error = execute(&request("/no/such/folder".into())).unwrap_err().to_string();
+    let error = execute(&request(Path::new("/no/such/folder"))).unwrap_err().to_string();
     assert!(error.contains("/no/such/folder/decodability.parquet"), "{error}");
     assert!(error.contains("make reproduce"), "{error}");
-    assert!(error.contains("01_decodability.ipynb, cell 4: `show_frame"), "{error}");
+    assert!(error.contains("01_decodability.ipynb, cell 4"), "{error}");
     assert_eq!(fs::read_to_string(&output).unwrap(), text, "a failed run keeps the executed notebook");
 }

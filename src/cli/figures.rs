@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::Context;
-use crate::error::Result;
-use crate::figures::{Entry, FIGURES, find};
+use crate::error::{Result, unknown};
+use crate::figures::{Entry, find};
 
 /// Draw figures as SVG and PNG from the results that are there
 ///
@@ -23,11 +23,13 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
-    let entries: Vec<&Entry> = if arguments.names.is_empty() {
-        FIGURES.iter().collect()
-    } else {
-        arguments.names.iter().map(|name| find(name)).collect::<Result<_>>()?
-    };
+    let manifest = context.manifest()?;
+    let known: Vec<&str> = manifest.figures.iter().map(|figure| figure.name.as_str()).collect();
+    if let Some(name) = arguments.names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(unknown("figure", name, known));
+    }
+    let chosen = |name: &&str| arguments.names.is_empty() || arguments.names.iter().any(|other| other == name);
+    let entries: Vec<&Entry> = known.into_iter().filter(chosen).map(find).collect::<Result<_>>()?;
     let sources = context.sources()?;
     let mut drawn = Vec::new();
     for entry in entries {

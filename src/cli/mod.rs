@@ -75,6 +75,9 @@ enum Command {
     Notebook(notebook::Arguments),
 }
 
+/// More threads than any machine has cores only cost memory.
+const MOST_THREADS: usize = 1024;
+
 /// What a command works on and where it prints.
 pub struct Context<'a> {
     pub options: Options,
@@ -170,7 +173,7 @@ impl<'a> Context<'a> {
     /// The number of threads that was asked for, or of cores.
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.options.threads.map_or_else(cores, usize::from)
+        self.options.threads.map_or_else(cores, usize::from).min(MOST_THREADS)
     }
 
     /// Prints results; a reader that went away (`| head`) is no error.

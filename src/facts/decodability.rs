@@ -26,8 +26,11 @@ const BLOCK: usize = 64;
 const ADDED_PER_ROUND: usize = 16;
 /// Relative duality gap at which an anchor is done, well inside [`Certificate::TIGHT`].
 const TARGET_GAP: f64 = 1e-12;
-/// A hull that comes this close to the origin is taken to hold it: no separating direction.
-const ZERO: f64 = 1e-10;
+/// A hull that comes this close to the origin, within the rounding of its points, holds it: no separating direction.
+const ZERO: f64 = 1e-13;
+/// Values whose squared distance is below this share of their squared norms are close: their distance and margin are computed
+/// from the difference itself, because those of products would lose digits.
+const NEAR: f64 = 1e-4;
 /// Rounds after which the best certificate so far is returned; isotropic tables need about 10.
 const MOST_ROUNDS: usize = 400;
 
@@ -52,7 +55,7 @@ impl Certificate {
 
     /// Whether no direction separates this value from all others (`ρ_i = 0`).
     pub fn is_zero(&self) -> bool {
-        self.lower == 0.0
+        self.upper <= ZERO
     }
 
     /// `(upper − lower)/upper`; 0 where `ρ_i = 0`.
@@ -175,42 +178,47 @@ fn gather(blocks: Vec<Block>, dimension: usize) -> Decodability {
     Decodability { rho: certificates[weakest].lower, weakest, certificates, outputs }
 }
 
-/// The table, scaled and centred: ρ does not change, squares cannot overflow, and rounding errors shrink.
+/// The table twice: as given, up to a power of two that keeps squares from overflowing, so that differences of close values
+/// are exact; and centred, for the products that price all values. Neither shift nor scale changes ρ.
 struct Problem {
-    values: Array2<f64>,
+    exact: Array2<f64>,
+    centred: Array2<f64>,
     squared_norms: Vec<f64>,
 }
 
 impl Problem {
     fn new(values: &Array2<f64>) -> Self {
         let largest = values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let values = if largest > 0.0 { values / largest } else { values.clone() };
-        let mean = values.mean_axis(Axis(0)).unwrap_or_default();
-        let values = (values - &mean).as_standard_layout().into_owned();
-        let squared_norms = values.rows().into_iter().map(|row| row.dot(&row)).collect();
-        Self { values, squared_norms }
+        let exponent = if largest > 0.0 { -largest.log2().floor() } else { 0.0 };
+        // In two steps: one factor alone may be out of range for tables of subnormal numbers.
+        let (half, rest) = ((exponent / 2.0).trunc().exp2(), (exponent - (exponent / 2.0).trunc()).exp2());
+        let exact = values.mapv(|x| x * half * rest).as_standard_layout().into_owned();
+        let mean = exact.mean_axis(Axis(0)).unwrap_or_default();
+        let centred = &exact - &mean;
+        let squared_norms = centred.rows().into_iter().map(|row| row.dot(&row)).collect();
+        Self { exact, centred, squared_norms }
     }
 
     fn row(&self, index: usize) -> &[f64] {
-        self.values.row(index).to_slice().expect("a table in standard layout")
+        self.exact.row(index).to_slice().expect("a table in standard layout")
     }
 
     /// Products of some vectors (rows) with all values (columns), row after row in memory whatever the shape.
     fn scores(&self, vectors: ArrayView2<f64>) -> Array2<f64> {
-        let mut scores = Array2::zeros((vectors.nrows(), self.values.nrows()));
-        general_mat_mul(1.0, &vectors, &self.values.t(), 0.0, &mut scores);
+        let mut scores = Array2::zeros((vectors.nrows(), self.centred.nrows()));
+        general_mat_mul(1.0, &vectors, &self.centred.t(), 0.0, &mut scores);
         scores
     }
 
     /// `1/‖v_i − v_j‖` for the anchors of a block (rows) and all values (columns); infinite for equal values, 0 for j = i.
     fn inverse_distances(&self, start: usize, stop: usize) -> Array2<f64> {
-        let mut distances = self.scores(self.values.slice(s![start..stop, ..]));
+        let mut distances = self.scores(self.centred.slice(s![start..stop, ..]));
         for (offset, mut row) in distances.rows_mut().into_iter().enumerate() {
             let anchor = start + offset;
             for (other, entry) in row.iter_mut().enumerate() {
                 let scale = self.squared_norms[anchor] + self.squared_norms[other];
                 let mut squared = scale - 2.0 * *entry;
-                if squared <= 1e-4 * scale {
+                if squared <= NEAR * scale {
                     squared = squared_distance(self.row(anchor), self.row(other));
                 }
                 *entry = if other == anchor { 0.0 } else { squared.sqrt().recip() };
@@ -224,13 +232,14 @@ impl Problem {
         let mut anchors: Vec<Anchor> = (start..stop).map(|index| Anchor::new(self, index)).collect();
         for (anchor, inverse) in anchors.iter_mut().zip(inverse_distances.rows()) {
             anchor.find_duplicate(inverse);
+            anchor.find_near(self, inverse);
         }
         for _ in 0..MOST_ROUNDS {
             let mut live: Vec<&mut Anchor> = anchors.iter_mut().filter(|anchor| !anchor.done).collect();
             if live.is_empty() {
                 break;
             }
-            let mut directions = Array2::zeros((live.len(), self.values.ncols()));
+            let mut directions = Array2::zeros((live.len(), self.exact.ncols()));
             for (mut row, anchor) in directions.rows_mut().into_iter().zip(&live) {
                 row.assign(&ArrayView1::from(&anchor.direction[..]));
             }
@@ -242,7 +251,7 @@ impl Problem {
                 anchor.round(self, scores, inverse);
             }
         }
-        let mut outputs = Array2::zeros((stop - start, self.values.ncols()));
+        let mut outputs = Array2::zeros((stop - start, self.exact.ncols()));
         for (mut row, anchor) in outputs.rows_mut().into_iter().zip(&anchors) {
             if !anchor.certificate.is_zero() {
                 row.assign(&ArrayView1::from(&anchor.best_direction[..]));
@@ -265,12 +274,14 @@ struct Anchor {
     direction: Vec<f64>,
     best_direction: Vec<f64>,
     working: WorkingSet,
+    /// Other values that are close to this one.
+    near: Vec<usize>,
 }
 
 impl Anchor {
     fn new(problem: &Problem, index: usize) -> Self {
-        let dimension = problem.values.ncols();
-        let mut direction = problem.row(index).to_vec();
+        let dimension = problem.exact.ncols();
+        let mut direction = problem.centred.row(index).to_vec();
         if !normalise(&mut direction) {
             direction[0] = 1.0;
         }
@@ -287,6 +298,7 @@ impl Anchor {
             best_direction: vec![0.0; dimension],
             direction,
             working: WorkingSet::new(dimension),
+            near: Vec::new(),
         }
     }
 
@@ -299,6 +311,15 @@ impl Anchor {
         }
     }
 
+    fn find_near(&mut self, problem: &Problem, inverse_distances: ArrayView1<f64>) {
+        let own = problem.squared_norms[self.index];
+        let is_near = |&other: &usize| {
+            let inverse = inverse_distances[other];
+            inverse.is_finite() && inverse * inverse * NEAR * (own + problem.squared_norms[other]) >= 1.0
+        };
+        self.near = (0..inverse_distances.len()).filter(is_near).collect();
+    }
+
     /// One round: prices all values at the present direction, keeps the better bounds, and moves to the optimum of the
     /// enlarged working set.
     fn round(&mut self, problem: &Problem, scores: &mut [f64], inverse_distances: &[f64]) {
@@ -306,6 +327,9 @@ impl Anchor {
         pricing::margins(scores, own, inverse_distances);
         let margins = scores;
         margins[self.index] = f64::INFINITY;
+        for &other in &self.near {
+            margins[other] = unit_difference_margin(problem.row(self.index), problem.row(other), &self.direction);
+        }
         let upper = self.certificate.upper;
         let worst = pricing::smallest::<ADDED_PER_ROUND>(margins, upper * (1.0 - TARGET_GAP));
         self.note_margin(problem, margins, &worst);
@@ -640,6 +664,37 @@ mod tests {
             let moved = table.mapv(|x| x * scale + shift);
             assert!((rho(&moved) - plain).abs() < 1e-9, "{scale} {shift}: {} against {plain}", rho(&moved));
         }
+    }
+
+    #[test]
+    fn close_pairs_keep_their_digits() {
+        // A pair at distance e along a known direction: scaled up around its middle it is an ordinary pair, and the unit
+        // difference of the two, which holds ρ of both, is the same. Raw differences of doubles this close are exact.
+        let table = sphere(30, 8);
+        for exponent in [-20, -30, -40] {
+            let mut close = table.clone();
+            let step = 2f64.powi(exponent);
+            let twin = close.row(0).mapv(|x| (x / step).round() * step);
+            close.row_mut(0).assign(&twin);
+            let mut moved = twin.clone();
+            moved[3] += step;
+            close.row_mut(1).assign(&moved);
+            let found = decodability(&close, Cores::One).unwrap();
+            let achieved = achieved_margins(close.view(), found.outputs.view());
+            for (certificate, margin) in found.certificates.iter().zip(&achieved) {
+                assert!((certificate.lower - margin).abs() < 1e-13, "2^{exponent}: {certificate:?} against {margin}");
+                assert!(certificate.relative_gap() < Certificate::TIGHT, "2^{exponent}: {certificate:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tiny_rho_is_not_called_zero() {
+        // The middle value is 1e-11 above the line of the others: decodable, by a margin of about that size.
+        let table = array![[0.0, 1e-11], [1.0, 0.0], [-1.0, 0.0], [0.5, 0.0], [-0.5, 0.0]];
+        let found = decodability(&table, Cores::One).unwrap();
+        assert!(!found.certificates[0].is_zero(), "{:?}", found.certificates[0]);
+        assert!(found.certificates[0].upper > 1e-12 && found.certificates[0].upper < 1e-10);
     }
 
     #[test]

@@ -55,7 +55,10 @@ fn promised_bytes(path: &Path) -> Result<Option<u64>> {
     let Some(shape) = text.split("'shape':").nth(1).and_then(|rest| rest.split(['(', ')']).nth(1)) else {
         return Ok(None);
     };
-    let mut count: u64 = if text.contains("f8") { 8 } else { 4 };
+    let quoted = text.split("'descr':").nth(1).and_then(|rest| rest.split('\'').nth(1)).unwrap_or_default();
+    let Some(mut count) = quoted.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse::<u64>().ok() else {
+        return Ok(None);
+    };
     for extent in shape.split(',').map(str::trim).filter(|extent| !extent.is_empty()) {
         let Ok(extent) = extent.parse::<u64>() else { return Ok(None) };
         count = count.saturating_mul(extent);

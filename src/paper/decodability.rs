@@ -82,10 +82,17 @@ impl Experiment for DecodabilityOfTables {
     }
 }
 
-/// κ ≥ 1 and 0 ≤ α ≤ 1, checked when the manifest is read and not hours later.
+/// Condition numbers of the papers end at 1e4.
+const LARGEST_KAPPA: f64 = 1e5;
+
+/// 1 ≤ κ ≤ 1e5 and 0 ≤ α ≤ 1, checked when the manifest is read and not hours later.
 pub fn check_ranges(kappa: f64, alpha: f64) -> Result<()> {
     if !(kappa.is_finite() && kappa >= 1.0) {
         return Err(Error::input(format!("kappa is {kappa}")).fix("use a finite condition number of at least 1"));
+    }
+    if kappa > LARGEST_KAPPA {
+        return Err(Error::input(format!("kappa is {kappa:e}"))
+            .fix(format!("use at most {LARGEST_KAPPA:e}: beyond it ρ cannot be certified in double precision")));
     }
     if !(0.0..=1.0).contains(&alpha) {
         return Err(Error::input(format!("alpha is {alpha}")).fix("use a whitening strength between 0 and 1"));

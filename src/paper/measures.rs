@@ -25,6 +25,10 @@ pub const MEASURES: [&str; 6] = [
     "breaking_kappa",
 ];
 
+/// The stage whose table they read, and the methods in it.
+pub const STAGE: &str = "storage_cost";
+pub const METHODS: [&str; 5] = ["gradient_descent", "constructed", "direct", "ntk", "ntk_margin_optimal"];
+
 /// β = F/d² of Fig 2a and Fig 6, and of Fig 5.
 const QUARTER: f64 = 0.25;
 const EIGHTH: f64 = 0.125;

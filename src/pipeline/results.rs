@@ -77,13 +77,14 @@ impl Results {
         std::fs::read(self.table_path(stage)).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
     }
 
-    /// Writes a table unless its content is there already, so that its time only changes with its content.
-    /// Returns whether it was written.
+    /// Writes a table unless its file is there already, byte for byte, so that its time only changes with its content and a
+    /// damaged file is replaced. Returns whether it was written.
     pub fn write_table(&self, stage: &str, table: &Table) -> Result<bool> {
         let path = self.table_path(stage);
-        let is_there = Table::read_parquet(&path).is_ok_and(|old| old.content_hash() == table.content_hash());
+        let bytes = table.to_parquet_bytes()?;
+        let is_there = std::fs::read(&path).is_ok_and(|old| old == bytes);
         if !is_there {
-            table.write_parquet(&path)?;
+            crate::durable::replace(&path, |file| std::io::Write::write_all(file, &bytes))?;
         }
         Ok(!is_there)
     }

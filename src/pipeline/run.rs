@@ -158,13 +158,14 @@ fn compute(
         return Ok((Vec::new(), store));
     }
     queue.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
-    let progress = Progress::start(queue.len(), plan.missing_seconds(), request.threads, request.quiet);
+    let threads = request.threads.min(queue.len());
+    let progress = Progress::start(queue.len(), plan.missing_seconds(), threads, request.quiet);
     let work = Work { queue, next: AtomicUsize::new(0), writable, progress: &progress, failed: Mutex::default() };
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(request.threads)
+        .num_threads(threads)
         .build()
-        .map_err(|error| Error::failure(format!("cannot start {}: {error}", count(request.threads, "thread"))))?;
-    let outcome = pool.install(|| work.all(request.threads));
+        .map_err(|error| Error::failure(format!("cannot start {}: {error}", count(threads, "thread"))))?;
+    let outcome = pool.install(|| work.all(threads));
     progress.end();
     let sealed = writable.seal();
     outcome?;
