@@ -57,10 +57,17 @@ pub fn gaussian(shape: (usize, usize), rng: &mut Rng) -> Array2<f64> {
 /// Divides every row by its Euclidean norm; a row of zeros stays as it is.
 pub fn normalise_rows(table: &mut Array2<f64>) {
     for mut row in table.axis_iter_mut(Axis(0)) {
-        let norm = row.dot(&row).sqrt();
-        if norm > 0.0 {
-            row /= norm;
+        let mut norm = row.dot(&row).sqrt();
+        if !(1e-140..1e140).contains(&norm) {
+            // Squares overflowed or vanished: bring the largest entry to 1 first.
+            let largest = row.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            if largest == 0.0 {
+                continue;
+            }
+            row /= largest;
+            norm = row.dot(&row).sqrt();
         }
+        row /= norm;
     }
 }
 

@@ -54,5 +54,9 @@ mod tests {
     fn coherence_ignores_scale_and_sign() {
         assert!((coherence(&array![[1.0, 0.0], [-7.0, 0.0]]) - 1.0).abs() < 1e-15);
         assert_eq!(coherence(&array![[1.0, 2.0]]), 0.0);
+        for scale in [1e300, 1e-300] {
+            let table = array![[1.0, 0.0], [1.0, 1.0]] * scale;
+            assert!((coherence(&table) - 0.5f64.sqrt()).abs() < 1e-15);
+        }
     }
 }
