@@ -42,7 +42,7 @@ help:
 	@echo 'make test-notebooks  pass the tests that need the notebook kernel (3 minutes)'
 	@echo 'make clean           delete builds; results, figures and the notebook tools stay'
 	@echo
-	@echo 'PROFILE=smoke (seconds), laptop (the default) or paper (hours) chooses the size:  make reproduce PROFILE=smoke'
+	@echo 'PROFILE=smoke (seconds), laptop (the default) or paper (days) chooses the size:  make reproduce PROFILE=smoke'
 
 # Set-up: each step is done once and leaves a file.
 

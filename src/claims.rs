@@ -73,8 +73,9 @@ pub struct Decided {
     pub interval: Option<(f64, f64)>,
     /// The value under the other reading of the set-up (keys conditioned with the values).
     pub other_reading: Option<f64>,
-    /// The embedding dimension it was measured at.
+    /// The embedding dimensions that the value and the other reading were measured at.
     pub dimension: Option<i64>,
+    pub other_dimension: Option<i64>,
     /// The command that made the table.
     pub command: String,
 }
@@ -145,11 +146,14 @@ pub fn decide(claim: &Claim, profile: Profile, table: Option<&Table>) -> Result<
         interval: None,
         other_reading: None,
         dimension: None,
+        other_dimension: None,
         command: format!("factsmith run --stage {} --profile {profile}", claim.stage),
     };
     let Some(table) = table else { return Ok(decided) };
     let measure = |keys: &str| measures::measure(&claim.measure, &claim.method, keys, table);
-    decided.other_reading = measure("tied")?.map(|measured| measured.value);
+    let other = measure("tied")?;
+    decided.other_reading = other.as_ref().map(|measured| measured.value);
+    decided.other_dimension = other.map(|measured| measured.dimension);
     let Some(Measured { value, interval, dimension }) = measure("isotropic")? else {
         decided.verdict = Verdict::Inconclusive;
         return Ok(decided);
@@ -215,25 +219,27 @@ impl Decided {
         }
     }
 
-    /// The value under the other reading, for people.
+    /// The value under the other reading and the dimension it was measured at, for people.
     pub fn other(&self) -> String {
-        self.other_reading.map_or_else(|| "–".to_owned(), short)
+        let at = self.other_dimension.map_or_else(String::new, |dimension| format!(" (d = {dimension})"));
+        self.other_reading.map_or_else(|| "–".to_owned(), |value| format!("{}{at}", short(value)))
     }
 }
 
 /// The claims as a Markdown table, as it stands in the README.
 pub fn markdown(decided: &[Decided]) -> String {
     let mut text = String::from(
-        "| claim | place | the paper says | measured here [95 % over seeds] | keys tied | verdict |\n|---|---|---|---|---|---|\n",
+        "| claim | place | the paper says | measured here [95 % over seeds] | d | keys tied | verdict |\n|---|---|---|---|---|---|---|\n",
     );
     for row in decided {
         let claim = &row.claim;
         text.push_str(&format!(
-            "| `{}` | {} | {} | {} | {} | **{}** |\n",
+            "| `{}` | {} | {} | {} | {} | {} | **{}** |\n",
             claim.id,
             claim.place,
             claim.says,
             row.measured(),
+            row.dimension.map_or_else(|| "–".to_owned(), |dimension| dimension.to_string()),
             row.other(),
             row.verdict.name()
         ));

@@ -83,6 +83,7 @@ fn as_json(row: &Decided) -> serde_json::Value {
         "interval": row.interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
         "other_reading": finite(row.other_reading),
         "dimension": row.dimension,
+        "other_dimension": row.other_dimension,
         "command": row.command,
     })
 }

@@ -13,13 +13,13 @@ use crate::figures::{Entry, find};
 #[command(after_help = "Examples:
   factsmith figures
   factsmith figures fig2a --out /tmp/figures
-  factsmith figures --profile smoke --out figures/smoke")]
+  factsmith figures --profile smoke")]
 pub struct Arguments {
     /// Figures to draw; all when none is named
     names: Vec<String>,
-    /// Folder of the drawn figures
-    #[arg(long, value_name = "DIR", default_value = "figures")]
-    out: PathBuf,
+    /// Folder of the drawn figures [default: figures, in other profiles than laptop figures/PROFILE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
@@ -31,10 +31,14 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let chosen = |name: &&str| arguments.names.is_empty() || arguments.names.iter().any(|other| other == name);
     let entries: Vec<&Entry> = known.into_iter().filter(chosen).map(find).collect::<Result<_>>()?;
     let sources = context.sources()?;
+    let out = arguments.out.clone().unwrap_or_else(|| match context.options.profile.as_str() {
+        "laptop" => PathBuf::from("figures"),
+        other => PathBuf::from("figures").join(other),
+    });
     let mut drawn = Vec::new();
     for entry in entries {
-        (entry.make)(&|stage| sources.table(stage))?.write(&arguments.out, entry.name)?;
-        let base = arguments.out.join(entry.name).display().to_string();
+        (entry.make)(&|stage| sources.table(stage))?.write(&out, entry.name)?;
+        let base = out.join(entry.name).display().to_string();
         drawn
             .push(serde_json::json!({ "figure": entry.name, "files": [format!("{base}.svg"), format!("{base}.png")] }));
         if !context.options.json {

@@ -668,17 +668,18 @@ mod tests {
 
     #[test]
     fn close_pairs_keep_their_digits() {
-        // A pair at distance e along a known direction: scaled up around its middle it is an ordinary pair, and the unit
-        // difference of the two, which holds ρ of both, is the same. Raw differences of doubles this close are exact.
+        // Five values within a few steps of each other on a grid: differences of the table as given are exact, those of a
+        // shifted table are not, and products cannot tell the five apart.
         let table = sphere(30, 8);
         for exponent in [-20, -30, -40] {
             let mut close = table.clone();
             let step = 2f64.powi(exponent);
             let twin = close.row(0).mapv(|x| (x / step).round() * step);
             close.row_mut(0).assign(&twin);
-            let mut moved = twin.clone();
-            moved[3] += step;
-            close.row_mut(1).assign(&moved);
+            for row in 1..5 {
+                let offset = |axis: usize| step * ((row * 37 + axis * 11 + row * axis * 5) % 17) as f64;
+                close.row_mut(row).assign(&ndarray::Array1::from_shape_fn(8, |axis| twin[axis] + offset(axis)));
+            }
             let found = decodability(&close, Cores::One).unwrap();
             let achieved = achieved_margins(close.view(), found.outputs.view());
             for (certificate, margin) in found.certificates.iter().zip(&achieved) {

@@ -100,7 +100,7 @@ fn against_kappa(rows: &[Measured]) -> Panel {
         for (spectrum, alpha, marker, line, suffix) in [
             ("log_affine", 0.0, Marker::Disc, Line::Solid, ""),
             ("log_affine", 1.0, Marker::Ring, Line::Solid, ", whitened"),
-            ("linear", 0.0, Marker::None, Line::Dashed, ", linear spectrum"),
+            ("linear", 0.0, Marker::Cross, Line::None, ", linear spectrum"),
         ] {
             let keep = |row: &Measured| {
                 row.dimension == dimension && row.facts_per_d2 == 0.25 && row.alpha == alpha && row.spectrum == spectrum
@@ -115,7 +115,7 @@ fn against_kappa(rows: &[Measured]) -> Panel {
         }
     }
     let x = Axis::logarithmic("condition number κ", 0.8, 14_000.0);
-    let notes = ["rings: whitened (α = 1)", "dashed: linear spectrum"];
+    let notes = ["rings: whitened (α = 1)", "crosses: linear spectrum"];
     panel("F = d²/4", x, Axis::logarithmic("ρ(V)", 0.008, 1.0), series, &notes)
 }
 

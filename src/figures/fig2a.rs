@@ -17,6 +17,8 @@ pub fn figure(table: &Table) -> Result<Figure> {
     let costs: Vec<Cost> =
         costs(table)?.into_iter().filter(|cost| cost.keys == "isotropic" && cost.facts_per_d2 == 0.25).collect();
     let y = parameter_axis(&costs).ok_or_else(|| nothing_to_draw("no search found a size"))?;
+    // Room above for the crosses of searches without a size.
+    let y = Axis { high: y.high * 3.0, ..y };
     let x = Axis::logarithmic_around("decodability ρ(V) of the raw values", costs.iter().map(|cost| cost.rho));
     let x = x.ok_or_else(|| nothing_to_draw("no table has a positive ρ"))?;
     let panels = dimensions(&costs).into_iter().map(|dimension| panel(&costs, dimension, &x, &y)).collect();
@@ -38,7 +40,7 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
                 let ends = found.iter().fold((f64::INFINITY, 0.0f64), |(a, b), p| (a.min(p.0), b.max(p.0)));
                 series.push(fit_series(&fit, colour, ends.0, ends.1));
                 let short = name.split(" (").next().unwrap_or(name);
-                notes.push(format!("{short}, raw: R² = {:.3}, parameters ∝ ρ^({:.2})", fit.r_squared, fit.slope));
+                notes.push(format!("{short}, raw: R² = {:.3} over all seeds, ∝ ρ^({:.2})", fit.r_squared, fit.slope));
             }
             series.push(Series {
                 label: format!("{name},\n{suffix}"),
@@ -48,11 +50,11 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
                 points: found,
             });
         }
-        let failed =
-            costs.iter().filter(|cost| cost.method == method && cost.alpha == 0.0 && cost.parameters.is_none());
-        let at_top: Vec<(f64, f64)> = failed.map(|cost| (cost.rho, y.high / 1.1)).collect();
-        if !at_top.is_empty() {
-            let label = format!("{name}, raw: no size in the\nsearched range stores all facts");
+        for (white, suffix, colour, down) in [(false, "raw", colour, 1.1), (true, "whitened", Colour::Grey, 1.7)] {
+            let is_failed =
+                |cost: &&Cost| cost.method == method && (cost.alpha > 0.0) == white && cost.parameters.is_none();
+            let at_top = costs.iter().filter(is_failed).map(|cost| (cost.rho, y.high / down)).collect();
+            let label = format!("{name}, {suffix}: no size in the\nsearched range stores all facts");
             series.push(Series { label, colour, marker: Marker::Cross, line: Line::None, points: at_top });
         }
     }

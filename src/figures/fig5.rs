@@ -28,7 +28,8 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
     for (row, (method, name, colour)) in METHODS.into_iter().enumerate() {
         let chosen = |cost: &&Cost| cost.method == method;
         let found = points(costs.iter().filter(chosen), |cost| cost.kappa);
-        let lines = medians(&found);
+        let has_failed = |x: f64| costs.iter().filter(chosen).any(|cost| cost.kappa == x && cost.parameters.is_none());
+        let lines = medians(&found).into_iter().filter(|(x, _)| !has_failed(*x)).collect();
         series.push(Series { label: String::new(), colour, marker: Marker::None, line: Line::Solid, points: lines });
         let label = if found.is_empty() { String::new() } else { name.to_owned() };
         series.push(Series { label, colour, marker: Marker::Disc, line: Line::None, points: found });

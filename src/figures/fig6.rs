@@ -34,7 +34,7 @@ fn panel(all: &[Cost], dimension: i64, x: &Axis, y: &Axis) -> Panel {
         let found = points(costs.iter().filter(chosen), |cost| cost.coherence);
         series.push(Series { label: name.to_owned(), colour, marker: Marker::Disc, line: Line::None, points: found });
         if let Some(fit) = power_law(costs.iter().filter(chosen), |cost| cost.coherence) {
-            notes.push(format!("{name}: R² = {:.2} (paper: {paper:.2})", fit.r_squared));
+            notes.push(format!("{name}, all seeds: R² = {:.2} (paper: {paper:.2})", fit.r_squared));
         }
     }
     let facts = costs.first().map_or(0, |cost| cost.facts);

@@ -164,7 +164,11 @@ fn breaking_kappa(costs: &[Cost], method: &str) -> Option<f64> {
     rows.first()?;
     let broken = rows.iter().take_while(|cost| cost.parameters.is_none()).last().map(|cost| cost.kappa);
     let others = ["constructed", "gradient_descent"];
-    let others_hold = others.iter().all(|other| raw(costs, other, QUARTER).all(|cost| cost.parameters.is_some()));
+    let others = others.map(|other| raw(costs, other, QUARTER).collect::<Vec<&Cost>>());
+    if others.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let others_hold = others.iter().flatten().all(|cost| cost.parameters.is_some());
     Some(broken.filter(|_| others_hold).unwrap_or(f64::INFINITY))
 }
 
@@ -222,6 +226,7 @@ mod tests {
             row("ntk", 10.0, 1.0, 0.25, Some(800)),
             row("ntk", 20.0, 0.0, 0.25, None),
             row("ntk", 20.0, 1.0, 0.25, None),
+            row("gradient_descent", 1.0, 0.0, 0.25, Some(9)),
             row("constructed", 1.0, 0.0, 0.25, Some(100)),
             row("constructed", 1.0, 1.0, 0.25, Some(90)),
             row("constructed", 10.0, 0.0, 0.25, Some(800)),
@@ -236,8 +241,13 @@ mod tests {
             let found = value(name, method, &rows).unwrap();
             assert!((found - wanted).abs() < 1e-9, "{name}: {found}");
         }
+        let without: Vec<Record> =
+            rows.iter().filter(|row| row.values()[0].1 != "gradient_descent".into()).cloned().collect();
+        let found =
+            measure("breaking_kappa", "ntk_margin_optimal", "isotropic", &Table::from_records(&without).unwrap());
+        assert_eq!(found.unwrap(), None, "nothing is known of gradient descent");
         let mut broken = rows.to_vec();
-        broken.push(row("gradient_descent", 1.0, 0.0, 0.25, None));
+        broken.push(row("gradient_descent", 10.0, 0.0, 0.25, None));
         assert_eq!(value("breaking_kappa", "ntk_margin_optimal", &broken), Some(f64::INFINITY));
     }
 }

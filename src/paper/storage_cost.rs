@@ -96,11 +96,11 @@ impl Experiment for StorageCost {
         let facts = point.facts_per_d2 * (point.dimension * point.dimension) as f64;
         let product = facts * facts * point.dimension as f64;
         match point.method {
-            // About five probes of all steps; a step is two products with all values.
-            Method::GradientDescent => 5.0 * point.steps as f64 * 4e-11 * product,
+            // About five probes of all steps; a step is two products with all values and some small ones.
+            Method::GradientDescent => 5.0 * point.steps as f64 * (4e-11 * product + 2e-5),
             // Some sixty probes of d×d decoders, one Cholesky, one forward pass.
-            Method::Constructed => 60.0 * 5e-11 * product,
-            Method::Direct => 20.0 * 5e-11 * product,
+            Method::Constructed => 0.004 + 60.0 * 5e-11 * product,
+            Method::Direct => 0.001 + 20.0 * 5e-11 * product,
             Method::Ntk | Method::NtkMarginOptimal => {
                 3e-10 * product + 1e-10 * facts * LARGEST_NTK as f64 * point.dimension as f64
             }

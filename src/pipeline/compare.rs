@@ -93,7 +93,10 @@ fn table_names(root: &Path) -> Result<BTreeSet<PathBuf>> {
 
 fn collect(root: &Path, below: &Path, names: &mut BTreeSet<PathBuf>) -> Result<()> {
     let folder = root.join(below);
-    let failed = |error: std::io::Error| Error::io("read the folder", &folder, &error);
+    let failed = |error: std::io::Error| {
+        Error::input(format!("cannot read the folder '{}': {error}", folder.display()))
+            .fix("give folders of results; `factsmith run` makes the folder 'results'")
+    };
     for entry in std::fs::read_dir(&folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = below.join(entry.file_name());
