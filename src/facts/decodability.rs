@@ -474,28 +474,18 @@ impl WorkingSet {
         // Each pass activates one member; passes that repeat can only come from rounding, hence the bound.
         for _ in 0..20 * (self.dimension + self.members.len()) {
             if polished {
+                self.refine();
                 self.exact_gradient();
             } else {
                 self.gram_gradient();
             }
-            let Some(entering) = self.steepest(if polished { TARGET_GAP } else { 1e-13 }) else {
-                if polished {
-                    break;
-                }
+            if self.activate_steepest(if polished { TARGET_GAP } else { 1e-13 }) {
+                self.restore_feasibility();
+            } else if polished {
+                break;
+            } else {
                 polished = true;
-                self.refine();
-                continue;
-            };
-            if !self.activate(entering) {
-                self.gradient[entering] = f64::NEG_INFINITY;
-                if polished {
-                    break;
-                }
-                polished = true;
-                self.refine();
-                continue;
             }
-            self.restore_feasibility();
         }
         self.refine();
         let total: f64 = self.weights.iter().sum();
@@ -532,6 +522,17 @@ impl WorkingSet {
     fn level(&self) -> f64 {
         let sum: f64 = self.passive.iter().map(|&member| dot(self.point(member), &self.nearest)).sum();
         sum / self.passive.len() as f64
+    }
+
+    /// Activates the member of steepest gradient that does not depend on the active ones; says whether there was one.
+    fn activate_steepest(&mut self, tolerance: f64) -> bool {
+        while let Some(entering) = self.steepest(tolerance) {
+            if self.activate(entering) {
+                return true;
+            }
+            self.gradient[entering] = f64::NEG_INFINITY;
+        }
+        false
     }
 
     fn steepest(&self, tolerance: f64) -> Option<usize> {
@@ -668,17 +669,15 @@ mod tests {
 
     #[test]
     fn close_pairs_keep_their_digits() {
-        // Five values within a few steps of each other on a grid: differences of the table as given are exact, those of a
-        // shifted table are not, and products cannot tell the five apart.
-        let table = sphere(30, 8);
-        for exponent in [-20, -30, -40] {
+        // Five values around a small one, in a table far from its mean: differences of the table as given are exact, those of
+        // a shifted table are not, and products cannot tell the five apart.
+        let table = sphere(30, 8) + 3.0;
+        for exponent in [-20, -30, -40, -50] {
             let mut close = table.clone();
             let step = 2f64.powi(exponent);
-            let twin = close.row(0).mapv(|x| (x / step).round() * step);
-            close.row_mut(0).assign(&twin);
-            for row in 1..5 {
-                let offset = |axis: usize| step * ((row * 37 + axis * 11 + row * axis * 5) % 17) as f64;
-                close.row_mut(row).assign(&ndarray::Array1::from_shape_fn(8, |axis| twin[axis] + offset(axis)));
+            for row in 0..5 {
+                let entry = |axis: usize| 1e-3 + step * ((row * 37 + axis * 11 + row * axis * 5) as f64).sin();
+                close.row_mut(row).assign(&ndarray::Array1::from_shape_fn(8, entry));
             }
             let found = decodability(&close, Cores::One).unwrap();
             let achieved = achieved_margins(close.view(), found.outputs.view());

@@ -150,7 +150,9 @@ mod tests {
             let mut forged = bytes[..10].to_vec();
             forged.extend_from_slice(&huge.as_bytes()[huge.find('{').unwrap()..]);
             std::fs::write(&path, forged).unwrap();
-            assert_eq!(read_npy(&path).unwrap_err().exit_code(), 2);
+            let error = read_npy(&path).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains("promises"), "{error}");
         });
     }
 }
