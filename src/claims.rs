@@ -100,14 +100,16 @@ pub fn read(path: &Path) -> Result<Vec<Claim>> {
         fault.fix("see the comment at the top of claims.toml for the form of a claim")
     })?;
     let mut claims: Vec<Claim> = Vec::with_capacity(file.claim.len());
+    let mut places = Vec::new();
     for spanned in file.claim {
         let at = place(spanned.span().start);
         let claim = spanned.into_inner();
-        if claims.iter().any(|other| other.id == claim.id) {
+        if let Some(first) = claims.iter().position(|other| other.id == claim.id) {
             return Err(Error::input(format!("claim '{}' is there twice", claim.id))
                 .at(at)
-                .fix("give each claim its own id"));
+                .fix(format!("give each claim its own id; the other one is at {}", places[first])));
         }
+        places.push(at.clone());
         if !MEASURES.contains(&claim.measure.as_str()) {
             return Err(unknown("measure", &claim.measure, MEASURES.iter().copied()).at(at));
         }
@@ -285,7 +287,7 @@ mod tests {
         let whole = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("claims.toml")).unwrap();
         for (from, to, wanted) in [
             ("measure = \"whitening_gain\"", "measure = \"whitening_gian\"", "did you mean 'whitening_gain'?"),
-            ("id = \"rho-predicts-gd\"", "id = \"rho-predicts-constructed\"", "is there twice"),
+            ("id = \"rho-predicts-gd\"", "id = \"rho-predicts-constructed\"", "the other one is at "),
             ("place = ", "plaice = ", "plaice"),
             ("decided_from = \"laptop\"", "decided_from = \"labtop\"", "did you mean 'laptop'?"),
             ("method = \"constructed\"", "method = \"construct\"", "did you mean 'constructed'?"),

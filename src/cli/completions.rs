@@ -16,6 +16,7 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    context.refuse_json("completions")?;
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut CommandLine::command(), "factsmith", &mut text);
     context.print(&String::from_utf8_lossy(&text))?;

@@ -1,9 +1,14 @@
 //! The command line: parse, call, print, exit code. One file per command.
 
+mod budget;
 mod claims;
 mod compare;
 mod completions;
+mod explain;
+mod export;
 mod figures;
+mod graph;
+mod man;
 mod measure;
 mod notebook;
 mod plan;
@@ -64,12 +69,16 @@ pub struct Options {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Arguments),
+    Explain(explain::Arguments),
     Run(run::Arguments),
     Status(status::Arguments),
+    Graph(graph::Arguments),
+    Export(export::Arguments),
     Claims(claims::Arguments),
     Compare(compare::Arguments),
     Rules(rules::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
     Figures(figures::Arguments),
     Measure(measure::Arguments),
     Notebook(notebook::Arguments),
@@ -122,12 +131,16 @@ impl Command {
     fn execute(self, context: &mut Context) -> Result<u8> {
         match self {
             Self::Plan(arguments) => plan::execute(&arguments, context),
+            Self::Explain(arguments) => explain::execute(&arguments, context),
             Self::Run(arguments) => run::execute(&arguments, context),
             Self::Status(arguments) => status::execute(&arguments, context),
+            Self::Graph(arguments) => graph::execute(&arguments, context),
+            Self::Export(arguments) => export::execute(&arguments, context),
             Self::Claims(arguments) => claims::execute(&arguments, context),
             Self::Compare(arguments) => compare::execute(&arguments, context),
             Self::Rules(arguments) => rules::execute(&arguments, context),
             Self::Completions(arguments) => completions::execute(&arguments, context),
+            Self::Man(arguments) => man::execute(&arguments, context),
             Self::Figures(arguments) => figures::execute(&arguments, context),
             Self::Measure(arguments) => measure::execute(&arguments, context),
             Self::Notebook(arguments) => notebook::execute(&arguments, context),
@@ -178,12 +191,25 @@ impl<'a> Context<'a> {
 
     /// Prints results; a reader that went away (`| head`) is no error.
     pub fn print(&mut self, text: &str) -> Result<()> {
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+        self.print_bytes(text.as_bytes())
+    }
+
+    /// Prints a result that need not be text.
+    pub fn print_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        match self.out.write_all(bytes).and_then(|()| self.out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Err(Error::failure(format!("cannot print: {error}")))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses `--json` where nothing but a text of another format can be printed.
+    fn refuse_json(&self, what: &str) -> Result<()> {
+        if !self.options.json {
+            return Ok(());
+        }
+        Err(Error::input(format!("{what} cannot be printed as JSON")).fix("leave out --json"))
     }
 
     /// Prints JSON, indented.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
+
 use super::Context;
 use crate::durable;
 use crate::error::{Error, Result, unknown};
@@ -38,13 +40,17 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         return Err(unknown("notebook", name, known().collect::<Vec<_>>()));
     }
     let is_chosen = |notebook: &&Reader| arguments.all || arguments.names.contains(&notebook.name);
+    let mut executed = Vec::new();
     for notebook in manifest.notebooks.iter().filter(is_chosen) {
-        one(notebook, profile, arguments, context)?;
+        executed.push(one(notebook, profile, arguments, context)?);
+    }
+    if context.options.json {
+        context.print_json(&executed.into())?;
     }
     Ok(0)
 }
 
-fn one(notebook: &Reader, profile: Profile, arguments: &Arguments, context: &mut Context) -> Result<()> {
+fn one(notebook: &Reader, profile: Profile, arguments: &Arguments, context: &mut Context) -> Result<Json> {
     let root = context.options.manifest.parent().unwrap_or(Path::new("")).to_path_buf();
     let file = format!("{}.ipynb", notebook.name);
     let source = root.join("notebooks").join(&file);
@@ -69,15 +75,16 @@ fn one(notebook: &Reader, profile: Profile, arguments: &Arguments, context: &mut
     stamped
         .and_then(|file| file.set_modified(std::time::SystemTime::now()))
         .map_err(|error| Error::io("touch", &stamp(&root, profile, &notebook.name), &error))?;
-    if context.options.json {
-        return context.print_json(&serde_json::json!({
-            "notebook": notebook.name, "cells": executed.cells, "seconds": executed.seconds,
-            "output": output.display().to_string(),
-        }));
+    let output = output.display().to_string();
+    if !context.options.json {
+        context.print(&format!(
+            "{}: {} cells in {:.0} s, in {output}\n",
+            notebook.name, executed.cells, executed.seconds
+        ))?;
     }
-    let line =
-        format!("{}: {} cells in {:.0} s, in {}\n", notebook.name, executed.cells, executed.seconds, output.display());
-    context.print(&line)
+    Ok(json!({
+        "notebook": notebook.name, "cells": executed.cells, "seconds": executed.seconds, "output": output,
+    }))
 }
 
 /// The folder all of the notebook's tables are in, as an absolute path: cells run in the folder of the notebook.

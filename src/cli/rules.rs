@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::Context;
 use crate::durable;
 use crate::error::Result;
 use crate::pipeline::makefile;
 
 /// Print the make rules of stages, figures and notebooks
+///
+/// --json has the files that make can be asked for instead.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith rules --profile smoke
@@ -19,9 +23,11 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
-    let rules = makefile::rules(&context.manifest()?, context.profile()?);
+    let (manifest, profile) = (context.manifest()?, context.profile()?);
+    let rules = makefile::rules(&manifest, profile);
     match &arguments.output {
         Some(path) => drop(durable::replace_text(path, &rules)?),
+        None if context.options.json => context.print_json(&json!(makefile::targets(&manifest, profile)))?,
         None => context.print(&rules)?,
     }
     Ok(0)

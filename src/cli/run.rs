@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::Context;
+use super::{Context, budget};
+use crate::claims::{Claim, Verdict, decide};
 use crate::error::Result;
 use crate::pipeline::progress::count;
 use crate::pipeline::results::Results;
@@ -18,6 +19,7 @@ use crate::pipeline::run::{Outcome, Request, StageOutcome, TableOutcome, run};
 #[command(after_help = "Examples:
   factsmith run --profile smoke
   factsmith run --stage storage_cost --threads 2
+  factsmith run --budget 10m
   factsmith run --store /tmp/store --results /tmp/results --json")]
 pub struct Arguments {
     /// Only this stage; may be given several times
@@ -26,10 +28,13 @@ pub struct Arguments {
     /// Tell no progress; errors are told all the same
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    budget: budget::Arguments,
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let profile = context.profile()?;
+    let budget = arguments.budget.budget(context)?;
     let outcome = run(&Request {
         manifest: &context.manifest()?,
         profile,
@@ -39,16 +44,33 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         results: &context.options.results,
         threads: context.threads(),
         quiet: arguments.quiet,
+        budget: budget.as_ref(),
     })?;
     let results = context.results()?;
+    let left_open = left_open(arguments, context, &outcome)?;
     if context.options.json {
-        context.print_json(&as_json(&outcome, profile.name(), &results))?;
+        let mut json = as_json(&outcome, profile.name(), &results);
+        json["left_out"] = json!(left_open);
+        context.print_json(&json)?;
     } else {
         let lines = outcome.stages.iter().map(|stage| line(stage, profile.name(), &results.table_path(&stage.name)));
         let text: String = lines.collect();
-        context.print(&text)?;
+        context.print(&(text + &budget::text(&left_open)))?;
     }
     outcome.error().map_or(Ok(0), Err)
+}
+
+/// What a budget left out, and which claims the tables do not decide for that reason.
+fn left_open(arguments: &Arguments, context: &Context, outcome: &Outcome) -> Result<Vec<budget::LeftOpen>> {
+    let (sources, profile) = (context.sources()?, context.profile()?);
+    let stages: Vec<(String, usize)> =
+        outcome.stages.iter().map(|stage| (stage.name.clone(), stage.left_out)).collect();
+    arguments.budget.left_open(context, &stages, |claim: &Claim| {
+        let path = sources.path(&claim.stage);
+        let table = if path.exists() { Some(sources.table(&claim.stage)?) } else { None };
+        let verdict = decide(claim, profile, table.as_ref())?.verdict;
+        Ok(matches!(verdict, Verdict::Inconclusive | Verdict::NotAttempted))
+    })
 }
 
 /// A number of cells for people.
@@ -58,20 +80,19 @@ pub fn cells(number: usize) -> String {
 
 fn line(stage: &StageOutcome, profile: &str, table: &Path) -> String {
     let (name, table) = (&stage.name, table.display());
-    let cached = stage.cells - stage.computed - stage.failed;
+    let cached = stage.cells - stage.computed - stage.failed - stage.left_out;
+    let mut counts = format!("{} computed, {cached} cached", stage.computed);
+    for (number, what) in [(stage.failed, "failed"), (stage.left_out, "left out")] {
+        if number > 0 {
+            counts.push_str(&format!(", {number} {what}"));
+        }
+    }
     let all = cells(stage.cells);
     match stage.table {
         TableOutcome::NoCells => format!("{name}: no cells in profile {profile}\n"),
-        TableOutcome::Written => {
-            format!("{name}: {all} ({} computed, {cached} cached), wrote {table}\n", stage.computed)
-        }
-        TableOutcome::Unchanged => {
-            format!("{name}: {all} ({} computed, {cached} cached), {table} is unchanged\n", stage.computed)
-        }
-        TableOutcome::NotWritten => format!(
-            "{name}: {all} ({} computed, {cached} cached, {} failed), {table} is not written\n",
-            stage.computed, stage.failed
-        ),
+        TableOutcome::Written => format!("{name}: {all} ({counts}), wrote {table}\n"),
+        TableOutcome::Unchanged => format!("{name}: {all} ({counts}), {table} is unchanged\n"),
+        TableOutcome::NotWritten => format!("{name}: {all} ({counts}), {table} is not written\n"),
     }
 }
 
@@ -85,6 +106,7 @@ fn as_json(outcome: &Outcome, profile: &str, results: &Results) -> serde_json::V
                 "cells": stage.cells,
                 "computed": stage.computed,
                 "failed": stage.failed,
+                "left_out": stage.left_out,
                 "table": results.table_path(&stage.name).display().to_string(),
                 "outcome": match stage.table {
                     TableOutcome::Written => "written",

@@ -56,6 +56,13 @@ impl Experiment for DecodabilityOfTables {
         0.001 + 2.5e-9 * facts * facts * point.dimension as f64
     }
 
+    /// A dozen tables of `F·d` numbers. Measured: 28 MB at F = 4096, d = 64; 90 MB at F = 8192, d = 128.
+    fn memory(&self, params: &Params) -> Option<f64> {
+        let point = experiment::typed::<Point>(params).ok()?;
+        let facts = point.facts_per_d2 * (point.dimension * point.dimension) as f64;
+        Some(5e6 + 90.0 * facts * point.dimension as f64)
+    }
+
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
         let point: Point = experiment::typed(params)?;
         let facts = facts_for(point.dimension, point.facts_per_d2)?;

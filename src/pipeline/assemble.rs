@@ -5,15 +5,16 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::key::Key;
-use super::plan::PlannedStage;
+use super::plan::{Cell, PlannedStage};
 use crate::error::{Error, Result};
 use crate::table::{Record, Table, Value};
 
 /// The table of a stage: cells in plan order; parameters and seed in front, except what the records carry themselves.
 pub fn table(stage: &PlannedStage, records: &HashMap<Key, Vec<Record>>) -> Result<Table> {
-    let names = parameter_names(stage);
+    let cells = stage.table_cells();
+    let names = parameter_names(&cells);
     let mut rows = Vec::new();
-    for cell in &stage.cells {
+    for cell in cells {
         let own = records.get(&cell.key).ok_or_else(|| Error::failure(format!("cell {} is missing", cell.key)))?;
         for record in own {
             let carried: HashSet<&str> = record.values().iter().map(|(name, _)| name.as_str()).collect();
@@ -31,10 +32,10 @@ pub fn table(stage: &PlannedStage, records: &HashMap<Key, Vec<Record>>) -> Resul
 }
 
 /// The parameters of all cells, each with the value that stands for its absence.
-fn parameter_names(stage: &PlannedStage) -> Vec<(String, Value)> {
+fn parameter_names(cells: &[&Cell]) -> Vec<(String, Value)> {
     let mut names: Vec<(String, Value)> = Vec::new();
     let mut seen = HashSet::new();
-    for cell in &stage.cells {
+    for cell in cells {
         for (name, value) in &cell.point.params {
             if seen.insert(name.as_str()) {
                 names.push((name.clone(), absent(&to_value(value))));

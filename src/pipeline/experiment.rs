@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::{Error, Result, unknown};
 use crate::table::Record;
 
 /// Checked parameters of one grid point in canonical form: typed, complete, sorted by name.
-pub type Params = serde_json::Map<String, serde_json::Value>;
+pub type Params = serde_json::Map<String, Value>;
 
 /// A pure function of (name, version, parameters, seed) that yields the rows of one cell.
 pub trait Experiment: Sync {
@@ -26,6 +27,11 @@ pub trait Experiment: Sync {
     /// Predicted seconds of one core for this cell, up to a factor that recorded timings calibrate.
     fn cost(&self, params: &Params) -> f64;
 
+    /// Predicted bytes of memory that the cell holds at its peak; `None` when nobody has worked it out.
+    fn memory(&self, _params: &Params) -> Option<f64> {
+        None
+    }
+
     /// Computes the cell.
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>>;
 }
@@ -36,7 +42,11 @@ pub fn parse<P: DeserializeOwned>(point: &toml::Table, fields: &'static [&'stati
         return Err(unknown("parameter", name, fields.iter().copied()));
     }
     P::deserialize(toml::Value::Table(point.clone())).map_err(|error| {
-        let what = match faulty_parameter(&error.to_string()) {
+        let name = faulty_parameter(&error.to_string()).map(str::to_owned);
+        if let (Some(name), Some((word, variants))) = (&name, unknown_variant(error.message())) {
+            return unknown(&format!("'{name}'"), word, variants);
+        }
+        let what = match name {
             Some(name) => format!("parameter '{name}': {}", error.message().trim()),
             None => error.message().trim().to_owned(),
         };
@@ -49,24 +59,46 @@ fn faulty_parameter(display: &str) -> Option<&str> {
     display.lines().last()?.strip_prefix("in `")?.strip_suffix('`')
 }
 
-/// The canonical form of typed parameters. `-0.0` becomes `0.0`; a number that is not finite is an error.
+/// serde names the word and what it could be: "unknown variant `a`, expected `b` or `c`".
+fn unknown_variant(message: &str) -> Option<(&str, Vec<&str>)> {
+    let mut quoted = message.strip_prefix("unknown variant ")?.split('`').skip(1).step_by(2);
+    let word = quoted.next()?;
+    Some((word, quoted.collect()))
+}
+
+/// The canonical form of typed parameters. The type of a field decides, not how a number is written: `1`, `1.0` and `1e0`
+/// are the same for a float, and none but `1` is one for an integer. `-0.0` becomes `0.0`; a number that is not finite is
+/// an error. An absent value is one as well, because JSON can't tell it from such a number.
 pub fn canonical<P: Serialize>(params: &P) -> Result<Params> {
     let value = serde_json::to_value(params).map_err(|error| Error::failure(error.to_string()))?;
-    let serde_json::Value::Object(mut map) = value else {
+    let Value::Object(mut map) = value else {
         return Err(Error::failure("parameters must be a struct"));
     };
     for (name, value) in &mut map {
-        if value.is_null() {
+        if !make_canonical(value) {
             return Err(Error::input(format!("parameter '{name}' is not a finite number")).fix("give a finite number"));
-        }
-        if value.as_f64() == Some(0.0) && value.is_f64() {
-            *value = serde_json::Value::from(0.0);
         }
     }
     Ok(map)
 }
 
+/// Returns whether all numbers in it are finite.
+fn make_canonical(value: &mut Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Number(number) => {
+            if number.is_f64() && number.as_f64() == Some(0.0) {
+                *value = Value::from(0.0);
+            }
+            true
+        }
+        Value::Array(values) => values.iter_mut().all(make_canonical),
+        Value::Object(map) => map.values_mut().all(make_canonical),
+        Value::String(_) | Value::Bool(_) => true,
+    }
+}
+
 /// Canonical parameters back as the typed struct they were made from.
 pub fn typed<P: DeserializeOwned>(params: &Params) -> Result<P> {
-    P::deserialize(serde_json::Value::Object(params.clone())).map_err(|error| Error::failure(error.to_string()))
+    P::deserialize(Value::Object(params.clone())).map_err(|error| Error::failure(error.to_string()))
 }

@@ -88,8 +88,10 @@ fn point(
     experiment: &dyn Experiment,
 ) -> Result<Point> {
     let params = experiment.canonical(written).map_err(|error| {
-        // An error about a parameter quotes its name; then its own line helps more than that of the grid.
-        let named = grid.axes.iter().find(|axis| error.what().contains(&format!("'{}'", axis.name)));
+        // An error about a parameter names it; then its own line helps more than that of the grid.
+        let is_in_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let words = error.what().split(|letter: char| !is_in_name(letter));
+        let named = words.flat_map(|word| grid.axes.iter().find(|axis| axis.name == word)).next();
         error
             .at(manifest.place(named.map_or(grid.line, |axis| axis.line)))
             .fix(format!("mend this value of stage '{}'", stage.name))

@@ -125,9 +125,20 @@ impl Source<'_> {
         let fault = self.fault(offset, error.message().trim());
         if error.message().contains("duplicate key") {
             let name = error.span().and_then(|span| self.text.get(span)).unwrap_or("the name");
-            return fault.fix(format!("'{name}' is already there; rename one of the two, or merge them"));
+            let first = self.first_of(self.line(offset)).map_or_else(String::new, |line| format!(" on line {line}"));
+            return fault.fix(format!("'{name}' is already there{first}; rename one of the two, or merge them"));
         }
         fault.fix("mend the TOML syntax on this line")
+    }
+
+    /// The line that a later one repeats: the same table, or the same key of its table.
+    fn first_of(&self, repeated: usize) -> Option<usize> {
+        let key = |line: &str| line.split(['#', '=']).next().unwrap_or(line).trim().to_owned();
+        let lines: Vec<String> = self.text.lines().take(repeated).map(key).collect();
+        let (last, before) = lines.split_last()?;
+        let is_table = |line: &String| line.starts_with('[');
+        let start = if is_table(last) { 0 } else { before.iter().rposition(is_table).map_or(0, |header| header + 1) };
+        before[start..].iter().position(|line| line == last).map(|found| start + found + 1)
     }
 
     fn manifest(&self, document: &DeTable) -> Result<Manifest> {

@@ -6,15 +6,19 @@
 
 mod assemble;
 mod attempt;
+pub mod budget;
 pub mod compare;
-mod cost;
+pub mod cost;
 pub mod experiment;
+pub mod explain;
+pub mod graph;
 pub mod grid;
 mod journal;
 pub mod key;
 mod lock;
 pub mod makefile;
 pub mod manifest;
+pub mod nearest;
 pub mod plan;
 pub mod profile;
 pub mod progress;

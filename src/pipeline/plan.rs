@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::cost::Predictor;
+use super::cost::{Prediction, Predictor};
 use super::experiment::Experiment;
 use super::grid::{self, Point};
 use super::key::Key;
@@ -11,6 +11,9 @@ use super::manifest::{Manifest, Stage};
 use super::profile::Profile;
 use super::store::Store;
 use crate::error::{Error, Result, unknown};
+
+/// Bytes of memory of a run of the smallest cells, measured.
+const PROGRAM: f64 = 42e6;
 
 /// What a run of one profile would do. `plan`, `run` and `status` are views of it.
 pub struct Plan<'a> {
@@ -36,8 +39,17 @@ pub struct Cell {
     pub key: Key,
     /// Whether its result is in the store.
     pub cached: bool,
-    /// Recorded seconds when cached, predicted seconds when missing.
-    pub seconds: f64,
+    /// Whether a run leaves it out, because it does not fit into the time that was given.
+    pub left_out: bool,
+    /// As recorded when cached, as predicted when missing.
+    pub time: Prediction,
+}
+
+impl Cell {
+    /// Whether a run would compute it.
+    pub fn is_missing(&self) -> bool {
+        !self.cached && !self.left_out
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -71,13 +83,28 @@ impl<'a> Plan<'a> {
         self.stages
             .iter()
             .flat_map(|stage| stage.cells.iter().map(move |cell| (stage, cell)))
-            .filter(|(_, cell)| !cell.cached && seen.insert(cell.key))
+            .filter(|(_, cell)| cell.is_missing() && seen.insert(cell.key))
             .collect()
     }
 
-    /// Predicted seconds of one core for all missing cells.
-    pub fn missing_seconds(&self) -> f64 {
-        self.missing().iter().map(|(_, cell)| cell.seconds).sum()
+    /// Predicted time of one core for all missing cells.
+    pub fn missing_time(&self) -> Prediction {
+        self.missing().iter().map(|(_, cell)| cell.time).sum()
+    }
+
+    /// Predicted seconds of a whole run: the work shared evenly, but no less than the longest cell.
+    pub fn wall_seconds(&self, threads: usize) -> f64 {
+        let longest = self.missing().iter().map(|(_, cell)| cell.time.seconds).fold(0.0, f64::max);
+        (self.missing_time().seconds / threads as f64).max(longest)
+    }
+
+    /// Predicted bytes of memory of a run: the program and its largest cells at the same time. `None` when an experiment
+    /// does not say.
+    pub fn memory(&self, threads: usize) -> Option<f64> {
+        let bytes = |(stage, cell): &(&PlannedStage, &Cell)| stage.experiment.memory(&cell.point.params);
+        let mut cells: Vec<f64> = self.missing().iter().map(bytes).collect::<Option<_>>()?;
+        cells.sort_by(|a, b| b.total_cmp(a));
+        Some(PROGRAM + cells.iter().take(threads).sum::<f64>())
     }
 }
 
@@ -89,18 +116,29 @@ impl PlannedStage<'_> {
 
     /// How many cells are to be computed.
     pub fn missing(&self) -> usize {
-        self.cells.len() - self.cached()
+        self.cells.iter().filter(|cell| cell.is_missing()).count()
     }
 
-    /// Predicted seconds of one core for the missing cells.
-    pub fn missing_seconds(&self) -> f64 {
-        self.cells.iter().filter(|cell| !cell.cached).map(|cell| cell.seconds).sum()
+    /// How many cells are neither in the store nor to be computed.
+    pub fn left_out(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.left_out).count()
+    }
+
+    /// Predicted time of one core for the missing cells.
+    pub fn missing_time(&self) -> Prediction {
+        self.cells.iter().filter(|cell| cell.is_missing()).map(|cell| cell.time).sum()
+    }
+
+    /// The cells of the table, in its order: all, or when some are left out those of the seeds of which none is.
+    pub fn table_cells(&self) -> Vec<&Cell> {
+        let broken: HashSet<u64> = self.cells.iter().filter(|cell| cell.left_out).map(|cell| cell.seed).collect();
+        self.cells.iter().filter(|cell| !broken.contains(&cell.seed)).collect()
     }
 
     /// Tells whether a table was made from these cells in this order.
     pub fn cells_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        for cell in &self.cells {
+        for cell in self.table_cells() {
             hasher.update(cell.key.to_string().as_bytes());
         }
         hasher.finalize().to_hex().to_string()
@@ -135,10 +173,10 @@ fn plan_stage<'a>(
     let mut cells = Vec::new();
     for (point, seed, key) in grid::cells(manifest, stage, grids, experiment)? {
         let recorded = store.wall_seconds(&key);
-        let seconds = recorded.unwrap_or_else(|| {
-            predictor.get_or_insert_with(|| Predictor::new(experiment, store)).seconds(&point.params)
+        let time = recorded.map(Prediction::exactly).unwrap_or_else(|| {
+            predictor.get_or_insert_with(|| Predictor::new(experiment, store)).predict(&point.params)
         });
-        cells.push(Cell { point, seed, key, cached: recorded.is_some(), seconds });
+        cells.push(Cell { point, seed, key, cached: recorded.is_some(), left_out: false, time });
     }
     Ok(PlannedStage { name: stage.name.clone(), title: stage.title.clone(), experiment, cells })
 }

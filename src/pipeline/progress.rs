@@ -146,6 +146,16 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A number of bytes for people, in the unit that fits.
+pub fn bytes(number: f64) -> String {
+    match number {
+        b if b < 999.5 => format!("{b:.0} B"),
+        b if b < 999.5e3 => format!("{:.0} kB", b / 1e3),
+        b if b < 999.5e6 => format!("{:.0} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +165,7 @@ mod tests {
         let shown: Vec<String> = [0.04, 12.3, 119.0, 120.0, 3600.0, 7200.0, 1e6].map(duration).into();
         assert_eq!(shown, ["0.0 s", "12 s", "119 s", "2 min", "60 min", "2.0 h", "11.6 days"]);
         assert_eq!(about(0.2), "less than 1 s");
+        assert_eq!([12.0, 1234.0, 2.5e6, 3.21e9].map(bytes), ["12 B", "1 kB", "2 MB", "3.2 GB"]);
         assert_eq!(count(1, "cell") + &count(2, "cell"), "1 cell2 cells");
     }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::assemble;
 use super::attempt::attempt;
+use super::budget::Budget;
 use super::experiment::Experiment;
 use super::journal::FinishedCell;
 use super::key::Key;
@@ -33,6 +34,8 @@ pub struct Request<'a> {
     pub threads: usize,
     /// Tells no progress; the outcome has all failures.
     pub quiet: bool,
+    /// Computes only what fits into it.
+    pub budget: Option<&'a Budget>,
 }
 
 /// What a run did.
@@ -51,6 +54,8 @@ pub struct StageOutcome {
     pub cells: usize,
     pub computed: usize,
     pub failed: usize,
+    /// Cells that did not fit into the budget; the table then holds the complete seeds.
+    pub left_out: usize,
     pub table: TableOutcome,
 }
 
@@ -59,7 +64,7 @@ pub struct StageOutcome {
 pub enum TableOutcome {
     Written,
     Unchanged,
-    /// Cells failed; an older table stays.
+    /// Cells failed, or the budget completed no seed; an older table stays.
     NotWritten,
     /// The stage has no cells in this profile.
     NoCells,
@@ -121,7 +126,11 @@ pub fn run(request: &Request) -> Result<Outcome> {
 
 impl<'a> Request<'a> {
     fn plan(&self, store: &Store) -> Result<Plan<'a>> {
-        Plan::new(self.manifest, self.profile, self.experiments, store, self.only)
+        let mut plan = Plan::new(self.manifest, self.profile, self.experiments, store, self.only)?;
+        if let Some(budget) = self.budget {
+            budget.apply(&mut plan);
+        }
+        Ok(plan)
     }
 }
 
@@ -131,7 +140,8 @@ fn nothing_to_do(request: &Request, results: &Results) -> Result<Option<Outcome>
     let plan = request.plan(&store)?;
     let receipt = Receipt::read(&results.receipt_path());
     let is_done = |stage: &PlannedStage| {
-        stage.cells.is_empty() || stage.missing() == 0 && results.state(stage, &receipt) == TableState::Current
+        let has_table = || results.state(stage, &receipt) == TableState::Current;
+        stage.missing() == 0 && (leaves_table_alone(stage, results, &receipt) || has_table())
     };
     if !store.damage().is_empty() || store.format_is_damaged() || !plan.stages.iter().all(is_done) {
         return Ok(None);
@@ -141,9 +151,21 @@ fn nothing_to_do(request: &Request, results: &Results) -> Result<Option<Outcome>
         cells: stage.cells.len(),
         computed: 0,
         failed: 0,
-        table: if stage.cells.is_empty() { TableOutcome::NoCells } else { TableOutcome::Unchanged },
+        left_out: stage.left_out(),
+        table: match stage.cells.len() {
+            0 => TableOutcome::NoCells,
+            _ if leaves_table_alone(stage, results, &receipt) => TableOutcome::NotWritten,
+            _ => TableOutcome::Unchanged,
+        },
     });
     Ok(Some(Outcome { stages: stages.collect(), ..Outcome::default() }))
+}
+
+/// Whether a run makes no table of the stage: it has no cells, or no complete seed, or a table of more cells is there.
+fn leaves_table_alone(stage: &PlannedStage, results: &Results, receipt: &Receipt) -> bool {
+    let cells = stage.table_cells().len();
+    let has_more = || receipt.stages.get(&stage.name).is_some_and(|entry| entry.cells > cells);
+    cells == 0 || stage.left_out() > 0 && has_more() && results.table_path(&stage.name).exists()
 }
 
 /// Computes the missing cells, longest first; returns what failed and what the store holds then.
@@ -157,9 +179,9 @@ fn compute(
     if queue.is_empty() {
         return Ok((Vec::new(), store));
     }
-    queue.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
+    queue.sort_by(|a, b| b.1.time.seconds.total_cmp(&a.1.time.seconds));
     let threads = request.threads.min(queue.len());
-    let progress = Progress::start(queue.len(), plan.missing_seconds(), threads, request.quiet);
+    let progress = Progress::start(queue.len(), plan.missing_time().seconds, threads, request.quiet);
     let work = Work { queue, next: AtomicUsize::new(0), writable, progress: &progress, failed: Mutex::default() };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -228,7 +250,7 @@ impl Work<'_> {
                 self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((cell.key, error));
             }
         }
-        self.progress.finished(cell.seconds);
+        self.progress.finished(cell.time.seconds);
         Ok(())
     }
 }
@@ -260,9 +282,10 @@ fn write_tables(
             cells: stage.cells.len(),
             computed: stage.missing() - failures.len(),
             failed: failures.len(),
+            left_out: stage.left_out(),
             table: if stage.cells.is_empty() { TableOutcome::NoCells } else { TableOutcome::NotWritten },
         };
-        if failures.is_empty() && !stage.cells.is_empty() {
+        if failures.is_empty() && !leaves_table_alone(stage, results, &old_receipt) {
             match write_table(stage, store, results) {
                 Ok((written, entry)) => {
                     done.table = if written { TableOutcome::Written } else { TableOutcome::Unchanged };
@@ -283,15 +306,16 @@ fn write_tables(
 }
 
 fn write_table(stage: &PlannedStage, store: &Store, results: &Results) -> Result<(bool, StageReceipt)> {
-    let keys: HashSet<Key> = stage.cells.iter().map(|cell| cell.key).collect();
+    let cells = stage.table_cells();
+    let keys: HashSet<Key> = cells.iter().map(|cell| cell.key).collect();
     let table = assemble::table(stage, &store.records(&keys)?)?;
     let written = results.write_table(&stage.name, &table)?;
     let entry = StageReceipt {
-        cells: stage.cells.len(),
+        cells: cells.len(),
         cells_hash: stage.cells_hash(),
         content_hash: table.content_hash(),
         file_hash: results.file_hash(&stage.name).unwrap_or_default(),
-        cell_seconds: stage.cells.iter().filter_map(|cell| store.wall_seconds(&cell.key)).sum(),
+        cell_seconds: cells.iter().filter_map(|cell| store.wall_seconds(&cell.key)).sum(),
         run_seconds: 0.0,
         threads: 0,
         finished: String::new(),

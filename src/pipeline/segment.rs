@@ -26,6 +26,7 @@ pub struct Head {
     pub experiment: String,
     pub version: u32,
     pub params: String,
+    pub seed: u64,
     pub wall_s: f64,
 }
 
@@ -154,6 +155,7 @@ fn read_head(row: &Row) -> Result<(Head, usize)> {
         experiment: text("cell_experiment")?,
         version: u32::try_from(number("cell_version")?).map_err(|_| missing())?,
         params: text("cell_params")?,
+        seed: u64::try_from(number("cell_seed")?).map_err(|_| missing())?,
         wall_s: row.float("cell_wall_s")?.ok_or_else(missing)?,
     };
     Ok((head, usize::try_from(number("cell_rows")?).map_err(|_| missing())?))

@@ -41,11 +41,22 @@ pub struct Damage {
     pub reason: String,
 }
 
+/// What went into a stored cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredCell<'a> {
+    pub key: Key,
+    pub version: u32,
+    /// Canonical parameters as JSON.
+    pub params: &'a str,
+    pub seed: u64,
+}
+
 #[derive(Debug)]
 struct Entry {
     experiment: Arc<str>,
     version: u32,
     params: String,
+    seed: u64,
     wall_s: f64,
     /// Position in `segments`; `None` for a cell in a journal.
     segment: Option<usize>,
@@ -94,6 +105,33 @@ impl Store {
             .collect();
         timings.sort_by(|a, b| a.0.cmp(b.0).then(a.1.total_cmp(&b.1)));
         timings
+    }
+
+    /// What went into each stored cell of an experiment, of all versions, sorted.
+    pub fn cells_of(&self, experiment: &str) -> Vec<StoredCell<'_>> {
+        let own = self.cells.iter().filter(|(_, entry)| &*entry.experiment == experiment);
+        let mut cells: Vec<StoredCell> = own
+            .map(|(key, entry)| StoredCell {
+                key: *key,
+                version: entry.version,
+                params: &entry.params,
+                seed: entry.seed,
+            })
+            .collect();
+        cells.sort_by(|a, b| (a.params, a.seed, a.version).cmp(&(b.params, b.seed, b.version)));
+        cells
+    }
+
+    /// Bytes per cell in the files of an experiment: of the tightest file and of the loosest.
+    pub fn bytes_per_cell(&self, experiment: &str) -> Option<(f64, f64)> {
+        let mut cells_in: HashMap<usize, usize> = HashMap::new();
+        let own = self.cells.values().filter(|entry| &*entry.experiment == experiment);
+        own.filter_map(|entry| entry.segment).for_each(|segment| *cells_in.entry(segment).or_default() += 1);
+        let bytes = cells_in.into_iter().filter_map(|(segment, cells)| {
+            let length = self.segments[segment].metadata().ok()?.len();
+            Some(length as f64 / cells as f64)
+        });
+        bytes.fold(None, |range, bytes| range.map_or(Some((bytes, bytes)), |(a, b)| Some((bytes.min(a), bytes.max(b)))))
     }
 
     /// Files that are not what was written. Their cells count as missing.
@@ -204,13 +242,15 @@ impl Entry {
             experiment: Arc::from(cell.experiment.as_str()),
             version: cell.version,
             params: super::key::canonical_json(&cell.params),
+            seed: cell.seed,
             wall_s: cell.wall_s,
             segment: None,
         }
     }
 
     fn of_head(head: Head, experiment: Arc<str>, segment: usize) -> Self {
-        Self { experiment, version: head.version, params: head.params, wall_s: head.wall_s, segment: Some(segment) }
+        let Head { version, params, seed, wall_s, .. } = head;
+        Self { experiment, version, params, seed, wall_s, segment: Some(segment) }
     }
 }
 

@@ -29,10 +29,10 @@ fn a_run_says_what_it_did_and_a_second_that_nothing_was_to_do() {
     assert_eq!(
         plan.out,
         "profile smoke\n\
-         stage    cells  cached  missing    core time\n\
-         margins      8       0        8   about 48 s\n\
-         other        2       0        2  about 8.0 s\n\
-         9 cells to compute, about 52 s on 1 thread\n"
+         stage    cells  cached  missing                    core time\n\
+         margins      8       0        8  about 48 s (4.8 s to 8 min)\n\
+         other        2       0        2  about 8.0 s (0.8 s to 83 s)\n\
+         9 cells to compute, about 52 s (5.2 s to 9 min) on 1 thread\n"
     );
     let run = factsmith(&workspace.root, &["run", "--threads", "1"]);
     assert_eq!(
@@ -148,6 +148,7 @@ fn faulty_values_have_a_line_and_advice() {
         ("d = []\nkappa = 1", 5, "parameter 'd' is an empty list, so its grid has no cells"),
         ("seeds = 0\nd = 4", 5, "seeds is 0, not a whole number from 1 to 1000000"),
         ("d = 4\nkappa = [1, 0.5]", 6, "'kappa' is 0.5"),
+        ("kappa = 1\nfault = \"pannic\"\nd = 4", 6, "unknown 'fault' 'pannic'"),
         ("d = 4\nkappa = \"big\"", 6, "parameter 'kappa': invalid type: string \"big\", expected f64"),
         ("d = 4", 4, "missing field `kappa`"),
         ("d = 4.0\nkappa = 1", 5, "parameter 'd': invalid type: floating point `4.0`, expected usize"),
@@ -164,13 +165,34 @@ fn faulty_values_have_a_line_and_advice() {
 }
 
 #[test]
+fn a_misspelt_word_of_a_parameter_names_the_near_miss() {
+    refused(
+        &grid("d = 4\nkappa = 1\nfault = \"pannic\""),
+        &[],
+        "error: unknown 'fault' 'pannic'\n  where: pipeline.toml:7\n  fix: did you mean 'panic'?\n",
+    );
+    refused(
+        &grid("d = 4\nkappa = 1\nfault = \"xyz\""),
+        &[],
+        "error: unknown 'fault' 'xyz'\n  where: pipeline.toml:7\n  \
+         fix: use one of: none, panic, error, nan, abort, slow, empty\n",
+    );
+}
+
+#[test]
 fn clashing_names_are_refused() {
     let text = grid("d = 4\nkappa = 1");
     refused(
         &format!("{text}{STAGE}"),
         &[],
         "error: duplicate key\n  where: pipeline.toml:7\n  \
-         fix: 'margins' is already there; rename one of the two, or merge them\n",
+         fix: 'margins' is already there on line 1; rename one of the two, or merge them\n",
+    );
+    refused(
+        &text.replace("d = 4", "d = 4 # first\nd=8"),
+        &[],
+        "error: duplicate key\n  where: pipeline.toml:6\n  \
+         fix: 'd' is already there on line 5; rename one of the two, or merge them\n",
     );
     refused(
         &format!("{text}{}", STAGE.replace("stage.margins", "stage.Margins")),
@@ -220,7 +242,9 @@ fn completions_and_help_are_there_for_every_command() {
     let workspace = Workspace::new();
     assert!(factsmith(&workspace.root, &["completions", "bash"]).out.contains("_factsmith"));
     let program = env!("CARGO_BIN_EXE_factsmith");
-    for command in ["plan", "run", "status", "compare", "rules", "completions"] {
+    for command in
+        ["plan", "explain", "run", "status", "compare", "rules", "completions", "graph", "export", "man", "claims"]
+    {
         let help = std::process::Command::new(program).args([command, "--help"]).output().unwrap();
         assert!(help.status.success());
         assert!(String::from_utf8(help.stdout).unwrap().contains("Examples:"), "{command}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use factsmith::error::Result;
+use factsmith::pipeline::budget::Budget;
 use factsmith::pipeline::experiment::Experiment;
 use factsmith::pipeline::manifest::Manifest;
 use factsmith::pipeline::plan::Plan;
@@ -81,23 +82,37 @@ impl Workspace {
     }
 
     pub fn try_run(&self, threads: usize) -> Result<Outcome> {
-        let experiments: [&dyn Experiment; 1] = [&TOY];
+        self.run_with(&[&TOY], &[], threads, None)
+    }
+
+    pub fn run_with(
+        &self,
+        experiments: &[&dyn Experiment],
+        only: &[String],
+        threads: usize,
+        budget: Option<&Budget>,
+    ) -> Result<Outcome> {
         run(&Request {
             manifest: &Manifest::read(&self.path("pipeline.toml"))?,
             profile: Profile::Smoke,
-            experiments: &experiments,
-            only: &[],
+            experiments,
+            only,
             store: &self.path("store"),
             results: &self.path("results"),
             threads,
             quiet: true,
+            budget,
         })
     }
 
     pub fn missing_seconds(&self) -> f64 {
+        self.plan_with(&[&TOY], &[]).missing_time().seconds
+    }
+
+    pub fn plan_with<'a>(&self, experiments: &[&'a dyn Experiment], only: &[String]) -> Plan<'a> {
         let manifest = Manifest::read(&self.path("pipeline.toml")).unwrap();
         let store = Store::read(&self.path("store")).unwrap();
-        Plan::new(&manifest, Profile::Smoke, &[&TOY], &store, &[]).unwrap().missing_seconds()
+        Plan::new(&manifest, Profile::Smoke, experiments, &store, only).unwrap()
     }
 
     pub fn table(&self, stage: &str) -> Table {
