@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::decodability::check_ranges;
+use super::decodability::{check_ranges, seconds};
 use super::fact_sets::{Keys, fact_set, facts_for};
 use crate::capacity::{Found, Range, smallest_size};
 use crate::error::{Error, Result};
@@ -91,20 +91,22 @@ impl Experiment for StorageCost {
         experiment::canonical(&point)
     }
 
+    /// The search of the method, and the decodability of the values: of the raw ones, and of the whitened ones.
     fn cost(&self, params: &Params) -> f64 {
         let Ok(point) = experiment::typed::<Point>(params) else { return 0.0 };
         let facts = point.facts_per_d2 * (point.dimension * point.dimension) as f64;
         let product = facts * facts * point.dimension as f64;
-        match point.method {
+        let features = facts * LARGEST_NTK as f64 * point.dimension as f64;
+        let tables = if point.alpha == 0.0 { 1.0 } else { 2.0 };
+        let search = match point.method {
             // About five probes of all steps; a step is two products with all values and some small ones.
             Method::GradientDescent => 5.0 * point.steps as f64 * (4e-11 * product + 2e-5),
             // Some sixty probes of d×d decoders, one Cholesky, one forward pass.
-            Method::Constructed => 0.004 + 60.0 * 5e-11 * product,
-            Method::Direct => 0.001 + 20.0 * 5e-11 * product,
-            Method::Ntk | Method::NtkMarginOptimal => {
-                3e-10 * product + 1e-10 * facts * LARGEST_NTK as f64 * point.dimension as f64
-            }
-        }
+            Method::Constructed => 0.006 + 1.1e-8 * product,
+            Method::Direct => 0.002 + 3e-9 * product,
+            Method::Ntk | Method::NtkMarginOptimal => 0.02 + 1.5e-10 * features,
+        };
+        search + tables * seconds(facts, point.dimension)
     }
 
     /// Products of all keys with all values: `F²` numbers, three of them for gates, in single precision for training.

@@ -21,7 +21,7 @@ const ERROR_OF_EXPONENT: f64 = 0.1;
 /// Error of the logarithm of a law without any timing: it was written for another machine.
 const ERROR_OF_LAW: f64 = 1.15;
 /// Before many timings say better, cells of one kind differ from the law by about this much (in logarithm)...
-const USUAL_SPREAD: f64 = 0.3;
+const USUAL_SPREAD: f64 = 0.4;
 /// ...which counts like so many timings.
 const WORTH_OF_USUAL: f64 = 2.0;
 /// Cells whose laws differ by less than a step (in logarithm) share a correction.
@@ -142,12 +142,12 @@ fn correction(timings: &[Timing], log_law: f64, texts: &[String]) -> Correction 
     };
     // Only ratios of weights matter; the nearest gets 1, so that none underflows that counts.
     let weights: Vec<f64> = distances.iter().map(|distance| (nearest - distance).exp()).collect();
-    let factor = weighted_median(timings.iter().map(|timing| timing.log_factor).zip(weights.iter().copied()));
+    let factor = quantile(0.5, timings.iter().map(|timing| timing.log_factor).zip(weights.iter().copied()));
     let mut deviations: Vec<(f64, f64)> =
         timings.iter().zip(&weights).map(|(timing, weight)| ((timing.log_factor - factor).abs(), *weight)).collect();
     deviations.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // 1.4826 makes the median of the deviations a standard deviation.
-    let spread = 1.4826 * weighted_median(deviations.into_iter());
+    // Two thirds of all deviations are within one standard deviation; a third may be wild without any harm.
+    let spread = quantile(0.68, deviations.into_iter());
     let total: f64 = weights.iter().sum();
     let effective = total * total / weights.iter().map(|weight| weight * weight).sum::<f64>();
     let variance = (effective * spread.powi(2) + WORTH_OF_USUAL * USUAL_SPREAD.powi(2)) / (effective + WORTH_OF_USUAL);
@@ -165,17 +165,127 @@ fn law(experiment: &dyn Experiment, params: &Params) -> f64 {
     if cost.is_finite() && cost > 0.0 { cost } else { 1.0 }
 }
 
-/// The value at which half of the weight is passed; the values are sorted.
-fn weighted_median(sorted: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
-    let half = 0.5 * sorted.clone().map(|(_, weight)| weight).sum::<f64>();
+/// The value at which this share of the weight is passed; the values are sorted.
+fn quantile(share: f64, sorted: impl Iterator<Item = (f64, f64)> + Clone) -> f64 {
+    let enough = share * sorted.clone().map(|(_, weight)| weight).sum::<f64>();
     let mut passed = 0.0;
     let mut last = 0.0;
     for (value, weight) in sorted {
         passed += weight;
         last = value;
-        if passed >= half {
+        if passed >= enough {
             break;
         }
     }
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::table::Record;
+
+    /// Its law is `size`, whatever the `method`.
+    struct Sized;
+
+    impl Experiment for Sized {
+        fn name(&self) -> &'static str {
+            "sized"
+        }
+
+        fn version(&self) -> u32 {
+            1
+        }
+
+        fn fields(&self) -> &'static [&'static str] {
+            &["size", "method"]
+        }
+
+        fn canonical(&self, _: &toml::Table) -> Result<Params> {
+            Ok(Params::new())
+        }
+
+        fn cost(&self, params: &Params) -> f64 {
+            params["size"].as_f64().unwrap_or(0.0)
+        }
+
+        fn run(&self, _: &Params, _: u64) -> Result<Vec<Record>> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn params(size: f64, method: &str) -> Params {
+        serde_json::from_value(serde_json::json!({ "size": size, "method": method })).unwrap()
+    }
+
+    /// After cells of these sizes and methods took so many times what the law says.
+    fn predictor(timings: &[(f64, &str, f64)]) -> Predictor<'static> {
+        let timing = |(size, method, factor): &(f64, &str, f64)| {
+            Timing::new(&Sized, &serde_json::to_string(&params(*size, method)).unwrap(), size * factor).unwrap()
+        };
+        let mut timings: Vec<Timing> = timings.iter().map(timing).collect();
+        timings.sort_by(|a, b| a.log_factor.total_cmp(&b.log_factor));
+        Predictor { experiment: &Sized, timings, corrections: HashMap::new() }
+    }
+
+    fn predict(timings: &[(f64, &str, f64)], size: f64, method: &str) -> Prediction {
+        predictor(timings).predict(&params(size, method))
+    }
+
+    #[test]
+    fn without_timings_the_law_stands_within_a_factor_of_ten() {
+        let predicted = predict(&[], 20.0, "a");
+        assert!((predicted.seconds - 20.0).abs() < 1e-9);
+        assert!((10.0..12.0).contains(&predicted.factor()), "{}", predicted.factor());
+    }
+
+    #[test]
+    fn large_cells_decide_about_large_ones_whatever_many_tiny_cells_took() {
+        let mut timings = vec![(1e-3, "a", 50.0); 40];
+        timings.extend([(10.0, "a", 1.9), (12.0, "a", 2.0), (14.0, "a", 2.1)]);
+        assert!((predict(&timings, 100.0, "a").seconds - 200.0).abs() < 11.0);
+        assert!((predict(&timings, 1e-3, "a").seconds - 0.05).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_same_method_decides_and_another_one_only_without_it() {
+        let timings = [(1.0, "a", 3.0), (1.1, "a", 3.0), (8.0, "b", 0.5), (9.0, "b", 0.5)];
+        assert!((predict(&timings, 8.0, "a").seconds - 24.0).abs() < 1e-9);
+        assert!((predict(&timings, 8.0, "b").seconds - 4.0).abs() < 1e-9);
+        let unknown = predict(&timings, 8.0, "c");
+        assert!((unknown.seconds - 4.0).abs() < 1e-9);
+        assert!(unknown.factor() > 1.5 * predict(&timings, 8.0, "b").factor());
+    }
+
+    #[test]
+    fn one_wild_timing_moves_nothing() {
+        let calm: Vec<(f64, &str, f64)> = (0..9).map(|number| (1.0 + 0.01 * f64::from(number), "a", 2.0)).collect();
+        let mut with_outlier = calm.clone();
+        with_outlier.push((1.05, "a", 1e4));
+        assert!((predict(&with_outlier, 1.0, "a").seconds - predict(&calm, 1.0, "a").seconds).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_error_shrinks_with_timings_and_grows_with_spread_and_distance() {
+        let same = |count: usize| vec![(1.0, "a", 2.0); count];
+        let factor = |timings: &[(f64, &str, f64)], size| predict(timings, size, "a").factor();
+        assert!(factor(&same(2), 1.0) > factor(&same(20), 1.0));
+        let mut spread = same(10);
+        spread.extend(vec![(1.0, "a", 6.0); 10]);
+        assert!(factor(&spread, 1.0) > factor(&same(20), 1.0));
+        assert!(factor(&same(20), 1e3) > 2.0 * factor(&same(20), 1.0));
+        assert!(factor(&same(20), 1e-3) > 2.0 * factor(&same(20), 1.0));
+    }
+
+    #[test]
+    fn what_is_each_cells_own_averages_out_and_what_they_share_does_not() {
+        let mut predictor = predictor(&vec![(1.0, "a", 2.0); 20]);
+        let one = predictor.predict(&params(1.0, "a"));
+        let many: Prediction = std::iter::repeat_n(one, 100).sum();
+        assert!((many.seconds - 100.0 * one.seconds).abs() < 1e-9);
+        assert!(many.factor() < one.factor() && many.factor() > (2.0 * one.shared / one.seconds).exp());
+        assert!((Prediction::exactly(3.0).factor() - 1.0).abs() < 1e-12);
+        assert!((Prediction::default().factor() - 1.0).abs() < 1e-12);
+    }
 }
