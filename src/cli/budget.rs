@@ -74,7 +74,7 @@ pub struct LeftOpen {
     pub cells: usize,
     /// Claims that stay inconclusive.
     pub inconclusive: Vec<String>,
-    /// Claims that are decided, but from complete seeds only and not from all.
+    /// Claims that are decided, but not from all cells.
     pub from_part: Vec<String>,
 }
 
@@ -83,10 +83,9 @@ pub fn text(all: &[LeftOpen]) -> String {
     let mut text = String::new();
     for left in all {
         text.push_str(&format!("left out: {} of {}\n", count(left.cells, "cell"), left.stage));
-        for (what, claims) in [
-            ("claims from complete seeds only", &left.from_part),
-            ("claims that stay inconclusive", &left.inconclusive),
-        ] {
+        for (what, claims) in
+            [("claims from part of the cells", &left.from_part), ("claims that stay inconclusive", &left.inconclusive)]
+        {
             if !claims.is_empty() {
                 text.push_str(&format!("  {what}: {}\n", claims.join(", ")));
             }

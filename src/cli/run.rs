@@ -62,12 +62,12 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
 
 /// What a budget left out, and which claims the tables do not decide for that reason.
 fn left_open(arguments: &Arguments, context: &Context, outcome: &Outcome) -> Result<Vec<budget::LeftOpen>> {
-    let (sources, profile) = (context.sources()?, context.profile()?);
+    let (results, profile) = (context.results()?, context.profile()?);
     let stages: Vec<(String, usize)> =
         outcome.stages.iter().map(|stage| (stage.name.clone(), stage.left_out)).collect();
     arguments.budget.left_open(context, &stages, |claim: &Claim| {
-        let path = sources.path(&claim.stage);
-        let table = if path.exists() { Some(sources.table(&claim.stage)?) } else { None };
+        let has_table = results.table_path(&claim.stage).exists();
+        let table = if has_table { Some(results.read_table(&claim.stage)?) } else { None };
         let verdict = decide(claim, profile, table.as_ref())?.verdict;
         Ok(matches!(verdict, Verdict::Inconclusive | Verdict::NotAttempted))
     })
