@@ -49,13 +49,9 @@ fn listed(plan: &Plan) -> Vec<String> {
     cells
 }
 
-fn some_budget() -> impl Strategy<Value = Option<Budget>> {
-    let budget = (0.1..40.0, 0..3_usize, 0..3_usize).prop_map(|(seconds, first, second)| Budget {
-        seconds,
-        threads: 2,
-        claims: [("s0".to_owned(), first), ("s2".to_owned(), second)].into(),
-    });
-    proptest::option::of(budget)
+/// A share of the predicted time, and the claims of two stages.
+fn some_budget() -> impl Strategy<Value = Option<(f64, usize, usize)>> {
+    proptest::option::of((0.0..1.2, 0..3_usize, 0..3_usize))
 }
 
 proptest! {
@@ -81,6 +77,11 @@ proptest! {
 
         workspace.pipeline(&now);
         let mut plan = workspace.plan_with(&experiments, &only);
+        let budget = budget.map(|(share, first, second)| Budget {
+            seconds: share * plan.missing_time().seconds,
+            threads: 1,
+            claims: [("s0".to_owned(), first), ("s2".to_owned(), second)].into(),
+        });
         if let Some(budget) = &budget {
             budget.apply(&mut plan);
         }
