@@ -12,10 +12,11 @@ use ndarray::{Array2, ArrayView2, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
+use crate::facts::decoding;
 use crate::facts::embeddings::gaussian;
 use crate::facts::fact_set::FactSet;
 use crate::num::factor::{Factor, add_gram};
-use crate::rng::Rng;
+use crate::rng::{Rng, StreamName};
 
 /// The ridge λ of the released experiments.
 pub const RIDGE: f64 = 1e-6;
@@ -80,6 +81,64 @@ pub fn raw_readout(features: &Features, facts: &FactSet) -> Array2<f64> {
     readout
 }
 
+/// The nested family of unwhitened Hebbian MLPs for one fact set: grows unit by unit and keeps the outputs on the keys.
+pub struct NestedHebbian<'a> {
+    facts: &'a FactSet,
+    values: Array2<f64>,
+    rng: Rng,
+    /// Units drawn so far, each row the two factors side by side.
+    factors: Array2<f64>,
+    /// Outputs on the keys, up to a positive factor, for the sizes asked for so far.
+    outputs: Vec<(usize, Array2<f64>)>,
+}
+
+impl<'a> NestedHebbian<'a> {
+    pub fn new(facts: &'a FactSet, name: StreamName) -> Self {
+        Self {
+            facts,
+            values: facts.by_key(&facts.values),
+            rng: name.rng(),
+            factors: Array2::zeros((0, 2 * facts.dimension())),
+            outputs: vec![(0, Array2::zeros(facts.keys.dim()))],
+        }
+    }
+
+    fn draw_up_to(&mut self, size: usize) {
+        let missing = size.saturating_sub(self.factors.nrows());
+        let new = gaussian((missing, self.factors.ncols()), &mut self.rng);
+        self.factors.append(ndarray::Axis(0), new.view()).expect("rows of one width");
+    }
+
+    fn features(&self, from: usize, to: usize) -> Features {
+        let (units, dimension) = (self.factors.slice(s![from..to, ..]), self.facts.dimension());
+        let part = |columns: ndarray::Slice| units.slice_axis(ndarray::Axis(1), columns).to_owned();
+        Features { first: part((..dimension).into()), second: part((dimension..).into()), scale: 1.0 }
+    }
+
+    /// Margin of every fact at size m, up to a positive factor.
+    pub fn margins(&mut self, size: usize) -> Vec<f64> {
+        self.draw_up_to(size);
+        let place = self.outputs.partition_point(|(known, _)| *known <= size);
+        let (known, mut outputs) = self.outputs[place - 1].clone();
+        for start in (known..size).step_by(BLOCK) {
+            let block = self.features(start, (start + BLOCK).min(size)).of(self.facts.keys.view());
+            general_mat_mul(1.0, &block, &block.t().dot(&self.values), 1.0, &mut outputs);
+        }
+        if known < size {
+            self.outputs.insert(place, (size, outputs.clone()));
+        }
+        decoding::margins(outputs.view(), self.facts.values.view(), &self.facts.map)
+    }
+
+    /// The MLP of size m.
+    pub fn mlp(&mut self, size: usize) -> GatedMlp {
+        self.draw_up_to(size);
+        let features = Features { scale: 1.0 / (size as f64).sqrt(), ..self.features(0, size) };
+        let readout = raw_readout(&features, self.facts);
+        features.with_readout(readout)
+    }
+}
+
 /// The whitened readout (d×m): ridge regression of the values on the features, the same estimator for m ≤ F and m > F.
 ///
 /// The reference's code uses the ridge λ on one side and F·λ on the other; here the ridge of the F×F side is F·λ, which is the
@@ -138,7 +197,6 @@ mod tests {
     use super::*;
     use crate::facts::embeddings::{Kind, draw};
     use crate::facts::fact_set::random_bijection;
-    use crate::rng::StreamName;
 
     fn facts(count: usize, dimension: usize) -> FactSet {
         let mut rng = StreamName::new("test").with(count as u64).rng();
@@ -179,6 +237,17 @@ mod tests {
         let mlp = features.with_readout(readout);
         assert!((mlp.forward(facts.keys.view()) - outputs).iter().all(|x| x.abs() < 1e-14));
         assert_eq!(mlp.parameters(), 3 * 40 * 12);
+    }
+
+    #[test]
+    fn the_nested_family_agrees_with_its_mlps() {
+        let facts = facts(80, 12);
+        let mut family = NestedHebbian::new(&facts, StreamName::new("features"));
+        for size in [700, 30, 200] {
+            let nested = family.margins(size);
+            let plain = family.mlp(size).margins(&facts);
+            assert!(nested.iter().zip(&plain).all(|(a, b)| (a / (size * 80) as f64 - b).abs() < 1e-12));
+        }
     }
 
     #[test]

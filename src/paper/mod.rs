@@ -2,6 +2,7 @@
 
 use crate::pipeline::experiment::Experiment;
 
+pub mod construction_cost;
 pub mod costs;
 pub mod decodability;
 pub mod fact_sets;
@@ -10,5 +11,5 @@ pub mod storage_cost;
 
 /// Every experiment that `pipeline.toml` can name.
 pub fn experiments() -> Vec<&'static dyn Experiment> {
-    vec![&decodability::DecodabilityOfTables, &storage_cost::StorageCost]
+    vec![&decodability::DecodabilityOfTables, &storage_cost::StorageCost, &construction_cost::ConstructionCost]
 }
