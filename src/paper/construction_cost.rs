@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fact_sets::{Keys, fact_set, facts_for};
+use super::fact_sets::{facts_for, spherical_fact_set};
 use crate::capacity::{Found, smallest_size};
 use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
@@ -68,7 +68,7 @@ impl Experiment for ConstructionCost {
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
         let point: Point = experiment::typed(params)?;
         let count = facts_for(point.dimension, point.facts_per_d2)?;
-        let facts = fact_set(point.dimension, count, 1.0, Keys::Tied, seed)?;
+        let facts = spherical_fact_set(point.dimension, count, seed)?;
         let ground = Ground::new(&facts, seed);
         let mut family = point.method.family(&ground, point.steps)?;
         let found = smallest_size(family.sizes(), count, |size| family.stored(size))?;
