@@ -3,6 +3,7 @@
 use crate::pipeline::experiment::Experiment;
 
 pub mod construction_cost;
+pub mod construction_rows;
 pub mod costs;
 pub mod decodability;
 pub mod encoders;
