@@ -6,9 +6,13 @@
 
 mod assemble;
 mod attempt;
+mod checked_line;
+mod compaction;
 pub mod compare;
+mod compute;
 mod cost;
 pub mod experiment;
+pub mod failures;
 pub mod grid;
 mod journal;
 pub mod key;
@@ -22,6 +26,8 @@ pub mod receipt;
 pub mod results;
 pub mod run;
 mod segment;
+pub mod shard;
 pub mod sources;
+pub mod stop;
 pub mod store;
 mod writable;

@@ -10,6 +10,7 @@ use factsmith::pipeline::manifest::Manifest;
 use factsmith::pipeline::plan::Plan;
 use factsmith::pipeline::profile::Profile;
 use factsmith::pipeline::run::{Outcome, Request, run};
+use factsmith::pipeline::stop::Stop;
 use factsmith::pipeline::store::Store;
 use factsmith::table::Table;
 
@@ -90,7 +91,11 @@ impl Workspace {
             store: &self.path("store"),
             results: &self.path("results"),
             threads,
+            shard: None,
+            fail_fast: false,
+            stop: &Stop::default(),
             quiet: true,
+            arithmetic: "none",
         })
     }
 
