@@ -106,30 +106,45 @@ fn compute(manifest: &Manifest, folder: &Path, threads: usize) -> usize {
     .computed()
 }
 
+/// Plans in a process of its own, so that its memory is that of the plan alone.
+fn plan_in_child(store: &Path) {
+    let program = std::env::current_exe().expect("this program has a path");
+    let status = std::process::Command::new(program).env(CHILD, store).status().expect("it starts again");
+    assert!(status.success());
+}
+
+const CHILD: &str = "FACTSMITH_BENCH_STORE";
+
+fn plan(manifest: &Manifest, folder: &Path) {
+    let mut read = 0.0;
+    let all = seconds(|| {
+        let mut store = Store::default();
+        read = seconds(|| store = Store::read(folder).expect("a store"));
+        let plan = Plan::new(manifest, Profile::Smoke, &[&Instantly], &store, &[]).expect("a plan");
+        assert!(plan.missing().is_empty());
+    });
+    println!("  plan: {all:.3} s, of which {read:.3} s read the store; {:.0} MB at most", megabytes());
+}
+
 fn main() {
-    let folder = tempfile::tempdir_in(".").expect("a folder");
-    let small = pipeline(5, 2);
-    for threads in [1, 2] {
-        let place = folder.path().join(format!("small{threads}"));
-        let mut cells = 0;
-        let time = seconds(|| cells = compute(&small, &place, threads));
-        println!("{cells} cells on {threads} threads: {:.3} ms a cell", 1e3 * time / cells as f64);
-    }
+    // 50 stages of 20 × 10 points and 10 seeds.
     let large = pipeline(50, 10);
-    let time = seconds(|| drop(compute(&large, folder.path(), 1)));
-    println!("100,000 cells computed: {time:.1} s, {:.3} ms a cell", 10.0 * time);
-    let before = megabytes();
-    std::fs::write("/proc/self/clear_refs", "5").ok();
-    for _ in 0..3 {
-        let mut read = 0.0;
-        let all = seconds(|| {
-            let mut store = None;
-            read = seconds(|| store = Some(Store::read(&folder.path().join("store")).expect("a store")));
-            let plan = Plan::new(&large, Profile::Smoke, &[&Instantly], &store.expect("read"), &[]).expect("a plan");
-            assert!(plan.missing().is_empty());
-        });
-        println!("plan of 100,000 cached cells: {all:.3} s (store {read:.3} s), peak {:.0} MB (before {before:.0})", megabytes());
+    if let Some(store) = std::env::var_os(CHILD) {
+        return plan(&large, Path::new(&store));
     }
-    let time = seconds(|| drop(compute(&large, folder.path(), 1)));
-    println!("no-op run: {time:.2} s");
+    let folder = tempfile::tempdir_in(".").expect("a folder");
+    for threads in [1, 2] {
+        let (place, mut cells) = (folder.path().join(format!("small{threads}")), 0);
+        let time = seconds(|| cells = compute(&pipeline(5, 2), &place, threads));
+        println!("{cells} cells of no work on {threads} threads, tables included: {:.3} ms a cell", 1e3 * time / cells as f64);
+    }
+    let time = seconds(|| drop(compute(&large, folder.path(), 2)));
+    println!("100,000 cells in 50 stages computed in {time:.1} s: {:.3} ms a cell", 1e3 * time / 1e5);
+    (0..3).for_each(|_| plan_in_child(&folder.path().join("store")));
+    println!("  a run with nothing to do: {:.2} s", seconds(|| drop(compute(&large, folder.path(), 1))));
+    for _ in 0..2 {
+        let more = pipeline(51, 10);
+        let time = seconds(|| drop(compute(&more, folder.path(), 1)));
+        println!("  a run with a stage more: {time:.2} s");
+    }
 }

@@ -3,9 +3,10 @@
 //! The new segment is durable before the old ones are removed. A run that is killed between leaves cells twice, in
 //! equal copies; the next one removes the segments whose cells are all in a larger one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use super::key::Key;
 use super::segment;
 use super::store::{SegmentFile, Store};
 use crate::error::{Error, Result};
@@ -24,15 +25,15 @@ pub fn compact(store: &mut Store) -> Result<()> {
     }
     for files in small.into_values().filter(|files| files.len() >= MANY) {
         let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
-        merge(store, &paths)?;
+        let keys = store.keys_in(&paths);
+        rewrite(store, &paths, &keys)?;
     }
     Ok(())
 }
 
-/// Writes the counting cells of some segments as new ones, then removes the old.
-fn merge(store: &mut Store, old: &[PathBuf]) -> Result<()> {
-    let cells = store.finished_cells(&store.keys_in(old))?;
-    let new = segment::write(&store.root().join("cells"), &cells)?;
+/// Puts the cells `keys` of some segments into new ones, then removes the old segments with whatever else is in them.
+pub fn rewrite(store: &mut Store, old: &[PathBuf], keys: &HashSet<Key>) -> Result<()> {
+    let new = segment::write(&store.root().join("cells"), &store.finished_cells(keys)?)?;
     for path in old.iter().filter(|path| new.iter().all(|segment| segment.path != **path)) {
         std::fs::remove_file(path).map_err(|error| Error::io("remove", path, &error))?;
     }

@@ -93,7 +93,7 @@ impl<'a> Work<'a> {
 
     /// Empties the queue with one worker a thread; the first error of the store ends them all.
     fn compute(&self, sender: &Sender<Computed>) -> Result<()> {
-        let broken = Mutex::new(Ok(()));
+        let broken = Mutex::new(None);
         rayon::scope(|scope| {
             for _ in 0..self.job.threads {
                 scope.spawn(|_| {
@@ -101,14 +101,14 @@ impl<'a> Work<'a> {
                         self.in_flight.fetch_add(1, Ordering::Relaxed);
                         if let Err(error) = self.one(stage, cell, sender) {
                             self.ended.store(true, Ordering::Relaxed);
-                            *broken.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                            broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                         }
                         self.in_flight.fetch_sub(1, Ordering::Relaxed);
                     }
                 });
             }
         });
-        broken.into_inner().unwrap_or_else(PoisonError::into_inner)
+        broken.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 
     fn take(&self) -> Option<(&'a PlannedStage<'a>, &'a Cell)> {

@@ -64,7 +64,7 @@ pub struct Journal {
 impl Journal {
     /// Starts a new journal in `folder`.
     pub fn create(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::io("create the folder", folder, &error))?;
+        durable::create_folder(folder)?;
         for number in 0_u32.. {
             let path = folder.join(format!("{}-{number}.jsonl", std::process::id()));
             match OpenOptions::new().append(true).create_new(true).open(&path) {

@@ -22,6 +22,9 @@ pub struct Receipt {
     pub arithmetic: String,
     pub machine: Machine,
     pub stages: BTreeMap<String, StageReceipt>,
+    /// The verdict on each claim, as `factsmith claims` last gave it on these tables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub claims: BTreeMap<String, String>,
 }
 
 /// The machine of the last run.
@@ -67,7 +70,12 @@ impl Receipt {
         env!("FACTSMITH_TOOLCHAIN").clone_into(&mut self.toolchain);
         arithmetic.clone_into(&mut self.arithmetic);
         self.machine = Machine::this();
-        let text = serde_json::to_string_pretty(&self).map_err(|error| Error::failure(error.to_string()))?;
+        self.keep(path)
+    }
+
+    /// Writes it as it is.
+    pub fn keep(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::failure(error.to_string()))?;
         durable::replace_text(path, &format!("{text}\n")).map(drop)
     }
 }

@@ -244,6 +244,7 @@ impl Tables<'_> {
             outcome.stages.push(done);
         }
         if receipt != old_receipt {
+            receipt.claims.clear();
             receipt.write(&path, self.request.arithmetic)?;
         }
         outcome.interrupted = self.request.stop.is_requested() && outcome.stages.iter().any(|stage| stage.left > 0);

@@ -168,14 +168,14 @@ impl Store {
         &self.unfinished
     }
 
+    /// Its files of cells.
     pub(super) fn segments(&self) -> &[SegmentFile] {
         &self.segments
     }
 
-    /// Takes the cells that are only in a journal; they are to be added as segments.
-    pub(super) fn take_unsealed(&mut self) -> Vec<FinishedCell> {
-        let journaled = std::mem::take(&mut self.journaled).into_values();
-        journaled.filter(|cell| self.cells.get(&cell.key).is_some_and(|entry| entry.segment.is_none())).collect()
+    /// Cells that are only in a journal.
+    pub(super) fn unsealed(&self) -> impl Iterator<Item = &FinishedCell> {
+        self.journaled.keys().filter_map(|key| self.in_journal(key))
     }
 
     /// Forgets journals and damage that were put away.
@@ -208,7 +208,8 @@ impl Store {
 
     /// The cells that count of some segments.
     pub(super) fn keys_in(&self, paths: &[PathBuf]) -> HashSet<Key> {
-        let counts = |entry: &Entry| entry.segment.is_some_and(|segment| paths.contains(&self.segments[segment].path));
+        let wanted: Vec<bool> = self.segments.iter().map(|file| paths.contains(&file.path)).collect();
+        let counts = |entry: &Entry| entry.segment.is_some_and(|segment| wanted[segment]);
         self.cells.iter().filter(|(_, entry)| counts(entry)).map(|(key, _)| *key).collect()
     }
 
@@ -393,7 +394,17 @@ pub(super) fn unfinished_files(root: &Path) -> Result<Vec<PathBuf>> {
     folders.extend(entries(&root.join("cells"))?.into_iter().filter(|path| path.is_dir()));
     let mut unfinished = Vec::new();
     for folder in folders {
-        unfinished.extend(entries(&folder)?.into_iter().filter(|path| is_unfinished(path)));
+        unfinished.extend(unfinished_in(&folder)?);
     }
     Ok(unfinished)
+}
+
+/// Files in a folder that a killed process left half written.
+pub(super) fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(entries(folder)?.into_iter().filter(|path| is_unfinished(path)).collect())
+}
+
+/// Damaged files that were put aside.
+pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
+    entries(&root.join(QUARANTINE))
 }

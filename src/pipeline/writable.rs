@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::compaction;
 use super::failures::{self, FailedCell};
-use super::journal::Journal;
+use super::journal::{FinishedCell, Journal};
 use super::lock::{Hold, Lock};
 use super::segment;
 use super::stop::Stop;
@@ -110,7 +110,8 @@ impl WritableStore {
     }
 
     fn put_away_journals(&self, store: &mut Store) -> Result<()> {
-        for segment in segment::write(&self.root.join("cells"), &store.take_unsealed())? {
+        let cells: Vec<FinishedCell> = store.unsealed().cloned().collect();
+        for segment in segment::write(&self.root.join("cells"), &cells)? {
             store.add(segment);
         }
         // The segments are durable by now. A damaged journal is kept for whoever wants to look at it.
@@ -127,7 +128,7 @@ impl WritableStore {
 
     fn quarantine(&self, path: &Path) -> Result<()> {
         let folder = self.root.join(store::QUARANTINE);
-        std::fs::create_dir_all(&folder).map_err(|error| Error::io("create the folder", &folder, &error))?;
+        durable::create_folder(&folder)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let free = (0_u32..)
             .map(|number| folder.join(if number == 0 { name.clone() } else { format!("{name}.{number}") }))
@@ -145,7 +146,7 @@ impl WritableStore {
 /// A store of a newer program is left alone, lock included.
 fn prepare(root: &Path) -> Result<()> {
     store::check_format(root)?;
-    std::fs::create_dir_all(root).map_err(|error| Error::io("create the store", root, &error))
+    durable::create_folder(root)
 }
 
 fn waiting(holder: &str, root: &Path) -> String {
