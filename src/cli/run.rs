@@ -16,8 +16,8 @@ use crate::pipeline::stop::Stop;
 ///
 /// Cells that were computed before are taken from the store. A table whose content stays the same is left alone, with
 /// its modification time. A cell that fails stops no other, unless --fail-fast is given; the run then ends with exit
-/// code 1, and `factsmith replay` shows the failure again. Interrupted (Ctrl-C, SIGTERM), a run finishes the cells in
-/// flight and ends with exit code 130; interrupted twice, it ends at once. What is finished is kept in any case.
+/// code 1, and `factsmith replay` shows the failure again. Interrupted (Ctrl-C, SIGTERM), a run gives the cells in flight
+/// 5 seconds to finish and ends with exit code 130; interrupted twice, it ends at once. What is finished is kept.
 ///
 /// Several processes or machines can work on one store, each on a share of the cells: --shard 1/2 here, --shard 2/2
 /// there. The last to end writes the tables.

@@ -14,11 +14,11 @@ use super::failures::FailedCell;
 use super::journal::{self, FinishedCell};
 use super::key::Key;
 use super::plan::{Cell, PlannedStage};
-use super::progress::{Progress, count};
+use super::progress::{Progress, count, duration, tell};
 use super::run::failure;
 use super::stop::Stop;
 use super::writable::WritableStore;
-use crate::error::{Error, Result};
+use crate::error::{Error, INTERRUPTED, Result};
 
 /// What to compute and how.
 pub struct Job<'a> {
@@ -41,6 +41,9 @@ pub struct Done {
 
 /// How often the thread of the journal looks whether the run shall stop.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// What cells in flight have to finish when the run is interrupted.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A cell that is in the journal.
 struct Computed {
@@ -155,10 +158,13 @@ impl<'a> Work<'a> {
 
     /// Makes cells durable as they come, all that wait at once; from then on they are finished.
     fn commit(&self, receiver: Receiver<Computed>) -> Result<HashSet<Key>> {
-        let (mut finished, mut told) = (HashSet::new(), false);
+        let (mut finished, mut interrupted) = (HashSet::new(), None);
         loop {
-            if self.job.stop.is_requested() && !std::mem::replace(&mut told, true) {
-                self.tell_of_interruption();
+            if self.job.stop.is_requested() {
+                let since: &mut Instant = interrupted.get_or_insert_with(|| self.tell_of_interruption());
+                if since.elapsed() >= GRACE {
+                    self.leave(finished.len());
+                }
             }
             let first = match receiver.recv_timeout(BETWEEN_LOOKS) {
                 Ok(first) => first,
@@ -174,8 +180,24 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn tell_of_interruption(&self) {
-        let cells = count(self.in_flight.load(Ordering::Relaxed), "cell");
-        self.progress.say(&format!("interrupted: finishing the {cells} in flight; interrupt again to drop them"));
+    fn tell_of_interruption(&self) -> Instant {
+        if self.in_flight.load(Ordering::Relaxed) > 0 {
+            let (cells, grace) = (self.cells_in_flight(), duration(GRACE.as_secs_f64()));
+            self.progress.say(&format!(
+                "interrupted: giving {cells} in flight {grace} to finish; interrupt again to drop them"
+            ));
+        }
+        Instant::now()
+    }
+
+    /// Ends the process: nothing can end a cell that takes too long. What is finished is in the journal.
+    fn leave(&self, finished: usize) -> ! {
+        self.progress.end();
+        tell(&format!("dropped {} in flight; {} finished and kept", self.cells_in_flight(), count(finished, "cell")));
+        std::process::exit(i32::from(INTERRUPTED));
+    }
+
+    fn cells_in_flight(&self) -> String {
+        count(self.in_flight.load(Ordering::Relaxed), "cell")
     }
 }

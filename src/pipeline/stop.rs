@@ -8,12 +8,13 @@ use signal_hook::flag;
 
 use crate::error::{Error, INTERRUPTED, Result};
 
-/// Down until somebody asks the run to stop; then it takes no new cell, and ends when those in flight are finished.
+/// Down until somebody asks the run to stop; then it takes no new cell and gives those in flight a few seconds to finish.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Raised by the first SIGINT or SIGTERM from now on; the second ends the process at once.
+    /// Raised by the first SIGINT or SIGTERM from now on; the second ends the process at once, and so do cells that need
+    /// too long to finish.
     pub fn on_signals() -> Result<Self> {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM] {

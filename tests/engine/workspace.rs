@@ -122,6 +122,21 @@ impl Workspace {
         files
     }
 
+    /// How many cells are finished now.
+    pub fn stored(&self) -> usize {
+        Store::read(&self.path("store")).unwrap().len()
+    }
+
+    /// Waits until `condition` holds.
+    #[track_caller]
+    pub fn until(condition: impl Fn() -> bool) {
+        let started = std::time::Instant::now();
+        while !condition() {
+            assert!(started.elapsed().as_secs() < 60, "it never came");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     /// How many cells are stored, counting copies.
     pub fn copies(&self) -> usize {
         let rows = |path: &PathBuf| {
