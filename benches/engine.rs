@@ -136,7 +136,10 @@ fn main() {
     for threads in [1, 2] {
         let (place, mut cells) = (folder.path().join(format!("small{threads}")), 0);
         let time = seconds(|| cells = compute(&pipeline(5, 2), &place, threads));
-        println!("{cells} cells of no work on {threads} threads, tables included: {:.3} ms a cell", 1e3 * time / cells as f64);
+        println!(
+            "{cells} cells of no work on {threads} threads, tables included: {:.3} ms a cell",
+            1e3 * time / cells as f64
+        );
     }
     let time = seconds(|| drop(compute(&large, folder.path(), 2)));
     println!("100,000 cells in 50 stages computed in {time:.1} s: {:.3} ms a cell", 1e3 * time / 1e5);

@@ -24,11 +24,8 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let named = named(&context.manifest()?, context.experiments)?;
     let (store, results) = (&context.options.store, &context.options.results);
-    let garbage = if arguments.dry_run {
-        find(store, results, &named)?
-    } else {
-        collect(store, results, &named, &tell)?
-    };
+    let garbage =
+        if arguments.dry_run { find(store, results, &named)? } else { collect(store, results, &named, &tell)? };
     if context.options.json {
         context.print_json(&json!({
             "dry_run": arguments.dry_run,
@@ -54,7 +51,8 @@ fn text(garbage: &Garbage, done: &str) -> String {
         lines.push(format!("{done} {} of such cells", count(garbage.failures, "failure")));
     }
     if !garbage.files.is_empty() {
-        let (files, bytes) = (count(garbage.files.len(), "damaged or unfinished file"), size(garbage.files.values().sum()));
+        let (files, bytes) =
+            (count(garbage.files.len(), "damaged or unfinished file"), size(garbage.files.values().sum()));
         lines.push(format!("{done} {files}: {bytes}"));
     }
     if lines.is_empty() {

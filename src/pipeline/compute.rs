@@ -183,9 +183,8 @@ impl<'a> Work<'a> {
     fn tell_of_interruption(&self) -> Instant {
         if self.in_flight.load(Ordering::Relaxed) > 0 {
             let (cells, grace) = (self.cells_in_flight(), duration(GRACE.as_secs_f64()));
-            self.progress.say(&format!(
-                "interrupted: giving {cells} in flight {grace} to finish; interrupt again to drop them"
-            ));
+            self.progress
+                .say(&format!("interrupted: giving {cells} in flight {grace} to finish; interrupt again to drop them"));
         }
         Instant::now()
     }

@@ -29,7 +29,9 @@ fn a_failed_cell_is_replayed_by_the_first_digits_of_its_key() {
     assert_eq!(workspace.files("store/failed", "json").len(), 1);
     let again = with_flaw(&workspace, &["replay", &key]);
     assert_eq!((again.code, again.err.as_str()), (Some(1), "error: the toy is out of order\n"));
-    assert!(again.out.ends_with("experiment toy, version 1\nparams {\"d\":4,\"fault\":\"flaky\",\"kappa\":1.0}, seed 0\n"));
+    assert!(
+        again.out.ends_with("experiment toy, version 1\nparams {\"d\":4,\"fault\":\"flaky\",\"kappa\":1.0}, seed 0\n")
+    );
     // The inputs are the store's: the manifest may name other cells by now.
     workspace.grid("d = 8\nkappa = 1");
     let sound = sound(&workspace, &["replay", &key[..6]]);

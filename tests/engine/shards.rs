@@ -70,10 +70,7 @@ fn a_shard_alone_says_what_it_leaves_to_the_others() {
     let output = factsmith(&workspace.root, &["run", "--shard", "3/2"]);
     assert_eq!(
         (output.code, output.err.as_str()),
-        (
-            Some(2),
-            "error: '3/2' is not a shard\n  fix: --shard 2/3 computes the second of three shares of the cells\n"
-        )
+        (Some(2), "error: '3/2' is not a shard\n  fix: --shard 2/3 computes the second of three shares of the cells\n")
     );
 }
 
