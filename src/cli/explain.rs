@@ -38,7 +38,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let store = context.store()?;
     let plan = context.plan(&store, &arguments.stages)?;
-    let explanations = explain(&context.manifest()?, context.experiments, &plan, &store, &context.results()?);
+    let explanations = explain(&context.manifest()?, context.experiments, &plan, &store, &context.results()?)?;
     if context.options.json {
         let stages: Vec<serde_json::Value> = explanations.iter().map(as_json).collect();
         context.print_json(&json!({ "profile": plan.profile.name(), "stages": stages }))?;

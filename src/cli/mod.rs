@@ -7,14 +7,17 @@ mod completions;
 mod explain;
 mod export;
 mod figures;
+mod gc;
 mod graph;
 mod man;
 mod measure;
 mod notebook;
 mod plan;
+mod replay;
 mod rules;
 mod run;
 mod status;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -74,6 +77,9 @@ enum Command {
     Status(status::Arguments),
     Graph(graph::Arguments),
     Export(export::Arguments),
+    Replay(replay::Arguments),
+    Verify(verify::Arguments),
+    Gc(gc::Arguments),
     Claims(claims::Arguments),
     Compare(compare::Arguments),
     Rules(rules::Arguments),
@@ -136,6 +142,9 @@ impl Command {
             Self::Status(arguments) => status::execute(&arguments, context),
             Self::Graph(arguments) => graph::execute(&arguments, context),
             Self::Export(arguments) => export::execute(&arguments, context),
+            Self::Replay(arguments) => replay::execute(&arguments, context),
+            Self::Verify(arguments) => verify::execute(&arguments, context),
+            Self::Gc(arguments) => gc::execute(&arguments, context),
             Self::Claims(arguments) => claims::execute(&arguments, context),
             Self::Compare(arguments) => compare::execute(&arguments, context),
             Self::Rules(arguments) => rules::execute(&arguments, context),

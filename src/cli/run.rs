@@ -7,24 +7,42 @@ use serde_json::json;
 use super::{Context, budget};
 use crate::claims::{Claim, Verdict, decide};
 use crate::error::Result;
+use crate::num::linalg::blas;
 use crate::pipeline::progress::count;
 use crate::pipeline::results::Results;
 use crate::pipeline::run::{Outcome, Request, StageOutcome, TableOutcome, run};
+use crate::pipeline::stop::Stop;
 
 /// Compute what is missing and write the tables of all stages
 ///
 /// Cells that were computed before are taken from the store. A table whose content stays the same is left alone, with
-/// its modification time. A cell that fails stops no other; the run then ends with exit code 1.
+/// its modification time. A cell that fails stops no other, unless --fail-fast is given; the run then ends with exit
+/// code 1, and `factsmith replay` shows the failure again. Interrupted (Ctrl-C, SIGTERM), a run gives the cells in flight
+/// 5 seconds to finish and ends with exit code 130; interrupted twice, it ends at once. What is finished is kept.
+///
+/// Several processes or machines can work on one store, each on a share of the cells: --shard 1/2 here, --shard 2/2
+/// there. The last to end writes the tables.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith run --profile smoke
   factsmith run --stage storage_cost --threads 2
   factsmith run --budget 10m
+  factsmith run --profile paper --fail-fast
+  factsmith run --profile paper --shard 2/8 --store /shared/store
   factsmith run --store /tmp/store --results /tmp/results --json")]
 pub struct Arguments {
     /// Only this stage; may be given several times
     #[arg(long, value_name = "NAME")]
     stage: Vec<String>,
+    /// Begin no new cell after the first failure
+    #[arg(long, conflicts_with = "keep_going")]
+    fail_fast: bool,
+    /// Compute all other cells when one fails (the default)
+    #[arg(long)]
+    keep_going: bool,
+    /// Compute only this share of the cells, as in 2/3
+    #[arg(long, value_name = "I/N")]
+    shard: Option<String>,
     /// Tell no progress; errors are told all the same
     #[arg(long, short)]
     quiet: bool,
@@ -35,6 +53,7 @@ pub struct Arguments {
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let profile = context.profile()?;
     let budget = arguments.budget.budget(context)?;
+    let shard = arguments.shard.as_ref().map(|text| text.parse()).transpose()?;
     let outcome = run(&Request {
         manifest: &context.manifest()?,
         profile,
@@ -43,8 +62,12 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         store: &context.options.store,
         results: &context.options.results,
         threads: context.threads(),
+        shard,
+        fail_fast: arguments.fail_fast,
+        stop: &Stop::on_signals()?,
         quiet: arguments.quiet,
         budget: budget.as_ref(),
+        arithmetic: &blas(),
     })?;
     let results = context.results()?;
     let left_open = left_open(arguments, context, &outcome)?;
@@ -63,8 +86,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
 /// What a budget left out, and which claims the tables do not decide for that reason.
 fn left_open(arguments: &Arguments, context: &Context, outcome: &Outcome) -> Result<Vec<budget::LeftOpen>> {
     let (results, profile) = (context.results()?, context.profile()?);
-    let stages: Vec<(String, usize)> =
-        outcome.stages.iter().map(|stage| (stage.name.clone(), stage.left_out)).collect();
+    let stages: Vec<(String, usize)> = outcome.stages.iter().map(|stage| (stage.name.clone(), stage.left)).collect();
     arguments.budget.left_open(context, &stages, |claim: &Claim| {
         let has_table = results.table_path(&claim.stage).exists();
         let table = if has_table { Some(results.read_table(&claim.stage)?) } else { None };
@@ -80,9 +102,9 @@ pub fn cells(number: usize) -> String {
 
 fn line(stage: &StageOutcome, profile: &str, table: &Path) -> String {
     let (name, table) = (&stage.name, table.display());
-    let cached = stage.cells - stage.computed - stage.failed - stage.left_out;
+    let cached = stage.cells - stage.computed - stage.failed - stage.left;
     let mut counts = format!("{} computed, {cached} cached", stage.computed);
-    for (number, what) in [(stage.failed, "failed"), (stage.left_out, "left out")] {
+    for (number, what) in [(stage.failed, "failed"), (stage.left, "left")] {
         if number > 0 {
             counts.push_str(&format!(", {number} {what}"));
         }
@@ -106,7 +128,7 @@ fn as_json(outcome: &Outcome, profile: &str, results: &Results) -> serde_json::V
                 "cells": stage.cells,
                 "computed": stage.computed,
                 "failed": stage.failed,
-                "left_out": stage.left_out,
+                "left": stage.left,
                 "table": results.table_path(&stage.name).display().to_string(),
                 "outcome": match stage.table {
                     TableOutcome::Written => "written",
@@ -121,14 +143,21 @@ fn as_json(outcome: &Outcome, profile: &str, results: &Results) -> serde_json::V
         .failures
         .iter()
         .map(|failure| {
-            let params: serde_json::Value = serde_json::from_str(&failure.params).unwrap_or_default();
+            let params = failure.cell.as_ref().map(|cell| serde_json::from_str(&cell.params).unwrap_or_default());
             json!({
                 "stage": failure.stage,
-                "params": params,
-                "seed": failure.seed,
+                "key": failure.cell.as_ref().map(|cell| cell.key.to_string()),
+                "params": params.unwrap_or(serde_json::Value::Null),
+                "seed": failure.cell.as_ref().map(|cell| cell.seed),
                 "error": failure.error.to_string(),
             })
         })
         .collect();
-    json!({ "profile": profile, "stages": stages, "failures": failures, "seconds": outcome.seconds })
+    json!({
+        "profile": profile,
+        "stages": stages,
+        "failures": failures,
+        "interrupted": outcome.interrupted,
+        "seconds": outcome.seconds,
+    })
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::experiment::{Experiment, Params};
-use super::grid;
+use super::garbage::named;
 use super::key::Key;
 use super::manifest::Manifest;
 use super::nearest::{Change, Neighbours, fields};
@@ -11,6 +11,7 @@ use super::plan::{Cell, Plan, PlannedStage};
 use super::receipt::Receipt;
 use super::results::Results;
 use super::store::{Store, StoredCell};
+use crate::error::Result;
 
 /// Why a cell is missing.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,8 +91,8 @@ pub fn explain<'p, 'a>(
     plan: &'p Plan<'a>,
     store: &Store,
     results: &Results,
-) -> Vec<Explanation<'p, 'a>> {
-    let wanted = wanted(manifest, experiments);
+) -> Result<Vec<Explanation<'p, 'a>>> {
+    let wanted = named(manifest, experiments)?;
     let receipt = Receipt::read(&results.receipt_path());
     let mut stored: HashMap<&str, Stored> = HashMap::new();
     let mut explanations = Vec::new();
@@ -109,21 +110,7 @@ pub fn explain<'p, 'a>(
         let cells = missing.map(reason).collect();
         explanations.push(Explanation { stage, table: table_reason(stage, results, &receipt), cells });
     }
-    explanations
-}
-
-/// The keys of all cells that a grid of any profile asks for.
-fn wanted(manifest: &Manifest, experiments: &[&dyn Experiment]) -> HashSet<Key> {
-    let mut keys = HashSet::new();
-    for stage in &manifest.stages {
-        let Some(experiment) = experiments.iter().find(|other| other.name() == stage.experiment) else { continue };
-        for grids in stage.grids.values() {
-            // A fault in the grid of another profile is told when that profile is planned.
-            let cells = grid::cells(manifest, stage, grids, *experiment).unwrap_or_default();
-            keys.extend(cells.into_iter().map(|(_, _, key)| key));
-        }
-    }
-    keys
+    Ok(explanations)
 }
 
 fn table_reason(stage: &PlannedStage, results: &Results, receipt: &Receipt) -> TableReason {

@@ -68,7 +68,7 @@ fn a_table_of_part_of_the_cells_has_the_complete_seeds_and_replaces_no_table_of_
         let budget = seconds.map(|seconds| budget(seconds, &[]));
         let outcome = workspace.run_with(&[&experiment], &[], 1, budget.as_ref()).unwrap();
         let stage = &outcome.stages[0];
-        (stage.computed, stage.left_out, stage.table)
+        (stage.computed, stage.left, stage.table)
     };
     assert_eq!(run(Some(4.0)), (2, 7, TableOutcome::NotWritten), "seed 0 is not complete");
     assert!(!workspace.path("results/smoke/one.parquet").exists());

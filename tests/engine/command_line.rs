@@ -30,9 +30,9 @@ fn a_run_says_what_it_did_and_a_second_that_nothing_was_to_do() {
         plan.out,
         "profile smoke\n\
          stage    cells  cached  missing                    core time\n\
-         margins      8       0        8  about 48 s (4.8 s to 8 min)\n\
-         other        2       0        2  about 8.0 s (0.8 s to 83 s)\n\
-         9 cells to compute, about 52 s (5.2 s to 9 min) on 1 thread\n"
+         margins      8       0        8  about 48 s (4.7 s to 8 min)\n\
+         other        2       0        2  about 8.0 s (0.7 s to 85 s)\n\
+         9 cells to compute, about 52 s (5.1 s to 9 min) on 1 thread\n"
     );
     let run = factsmith(&workspace.root, &["run", "--threads", "1"]);
     assert_eq!(
@@ -85,7 +85,7 @@ fn the_last_line_of_a_failed_run_is_its_first_failure() {
     );
     assert_eq!(
         run.err.lines().last().unwrap(),
-        "error: 2 failures, first: stage 'margins', params {\"d\":4,\"fault\":\"error\",\"kappa\":1.0}, seed 0: \
+        "error: 2 failures, first: stage 'margins', cell 515f5e33bb30, params {\"d\":4,\"fault\":\"error\",\"kappa\":1.0}, seed 0: \
          the toy gave up"
     );
 }
@@ -175,7 +175,7 @@ fn a_misspelt_word_of_a_parameter_names_the_near_miss() {
         &grid("d = 4\nkappa = 1\nfault = \"xyz\""),
         &[],
         "error: unknown 'fault' 'xyz'\n  where: pipeline.toml:7\n  \
-         fix: use one of: none, panic, error, nan, abort, slow, empty\n",
+         fix: use one of: none, panic, error, nan, abort, slow, long, empty, flaky, drift\n",
     );
 }
 

@@ -31,7 +31,7 @@ fn nothing_stored_is_said_with_the_predicted_time() {
         output.out,
         "profile smoke\n\
          margins: 8 of 8 cells to compute; it has no table yet\n  \
-         8 cells, about 48 s (4.8 s to 8 min): never computed\n"
+         8 cells, about 48 s (4.7 s to 8 min): never computed\n"
     );
 }
 
@@ -99,7 +99,7 @@ fn a_raised_version_is_the_reason_and_both_versions_are_named() {
     let plan = workspace.plan_with(&[&newer], &[]);
     let manifest = Manifest::read(&workspace.path("pipeline.toml")).unwrap();
     let (store, results) = (Store::read(&workspace.path("store")).unwrap(), workspace.path("results"));
-    let found = explain(&manifest, &[&newer], &plan, &store, &Results::new(&results, Profile::Smoke));
+    let found = explain(&manifest, &[&newer], &plan, &store, &Results::new(&results, Profile::Smoke)).unwrap();
     assert_eq!(found[0].table, TableReason::OtherCells);
     let reasons: Vec<&Reason> = found[0].cells.iter().map(|(_, reason)| reason).collect();
     assert_eq!(reasons, [&Reason::OtherVersion { stored: 1, current: 3 }; 2]);
