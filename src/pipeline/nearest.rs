@@ -33,7 +33,7 @@ impl Neighbours {
         for (number, cell) in cells.iter().enumerate() {
             let (ones, pairs) = rests(cell);
             let pairs = if with_pairs { pairs } else { Vec::new() };
-            ones.into_iter().chain(pairs).for_each(|rest| by_rest.entry(rest).or_default().push(number));
+            ones.into_iter().chain(pairs).for_each(|rest| by_rest.entry(rest.hash).or_default().push(number));
         }
         Self { cells, by_rest }
     }
@@ -42,9 +42,12 @@ impl Neighbours {
     pub fn changes(&self, cell: &Params) -> Option<Vec<Change>> {
         let (ones, pairs) = rests(cell);
         [ones, pairs].iter().find_map(|rests| {
-            let found = rests.iter().filter_map(|rest| self.by_rest.get(rest)).flatten();
-            let changes = found.map(|number| changes(&self.cells[*number], cell));
-            changes.filter(|changes| changes.len() <= 2).min_by(|a, b| size(a).total_cmp(&size(b)))
+            let found = rests.iter().flat_map(|rest| {
+                let numbers = self.by_rest.get(&rest.hash).into_iter().flatten();
+                numbers.map(|number| &self.cells[*number]).map(|other| (rest.distance(other, cell), other))
+            });
+            let (_, nearest) = found.min_by(|a, b| a.0.total_cmp(&b.0))?;
+            Some(changes(nearest, cell)).filter(|changes| changes.len() <= 2)
         })
     }
 }
@@ -56,20 +59,42 @@ pub fn fields(params: &Params, seed: u64) -> Params {
     fields
 }
 
-/// Hashes of a cell without one field, and without two.
-fn rests(cell: &Params) -> (Vec<u64>, Vec<u64>) {
+/// What is left of a cell without one field, or without two.
+struct Rest<'a> {
+    hash: u64,
+    without: [Option<&'a str>; 2],
+}
+
+impl Rest<'_> {
+    /// How far two cells are from each other that differ only in the fields this is without: up to 1 for each.
+    fn distance(&self, old: &Params, new: &Params) -> f64 {
+        let one = |name: &str| match (old.get(name).and_then(Value::as_f64), new.get(name).and_then(Value::as_f64)) {
+            (Some(old), Some(new)) if old == new => 0.0,
+            (Some(old), Some(new)) => (new - old).abs() / (new.abs() + old.abs()),
+            _ => 1.0,
+        };
+        self.without.iter().flatten().map(|name| one(name)).sum()
+    }
+}
+
+/// A cell without each of its fields, and without each pair of them.
+fn rests(cell: &Params) -> (Vec<Rest<'_>>, Vec<Rest<'_>>) {
     let hash = |(name, value): (&String, &Value)| {
         let mut hasher = DefaultHasher::new();
         (name, value.to_string()).hash(&mut hasher);
         hasher.finish()
     };
     // A sum does not depend on the order, and a field is taken out of it by subtraction.
-    let hashes: Vec<u64> = cell.iter().map(hash).collect();
-    let all = hashes.iter().fold(0_u64, |all, hash| all.wrapping_add(*hash));
-    let ones: Vec<u64> = hashes.iter().map(|hash| all.wrapping_sub(*hash)).collect();
-    let pairs = (0..hashes.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
-    let pairs = pairs.map(|(one, other)| ones[one].wrapping_sub(hashes[other])).collect();
-    (ones, pairs)
+    let fields: Vec<(&str, u64)> = cell.iter().map(|field| (field.0.as_str(), hash(field))).collect();
+    let all = fields.iter().fold(0_u64, |all, (_, hash)| all.wrapping_add(*hash));
+    let without = |one: usize| Rest { hash: all.wrapping_sub(fields[one].1), without: [Some(fields[one].0), None] };
+    let without_both = |one: usize, other: usize| Rest {
+        hash: all.wrapping_sub(fields[one].1).wrapping_sub(fields[other].1),
+        without: [Some(fields[one].0), Some(fields[other].0)],
+    };
+    let ones = (0..fields.len()).map(without).collect();
+    let pairs = (0..fields.len()).flat_map(|one| (0..one).map(move |other| (one, other)));
+    (ones, pairs.map(|(one, other)| without_both(one, other)).collect())
 }
 
 fn changes(old: &Params, new: &Params) -> Vec<Change> {
@@ -82,15 +107,6 @@ fn changes(old: &Params, new: &Params) -> Vec<Change> {
         .map(|name| Change { field: name.clone(), old: value(old, name), new: value(new, name) })
         .filter(|change| change.old != change.new)
         .collect()
-}
-
-/// From 0, and 1 for each field that is no number or changes by far.
-fn size(changes: &[Change]) -> f64 {
-    let one = |change: &Change| match (change.old.as_f64(), change.new.as_f64()) {
-        (Some(old), Some(new)) => (new - old).abs() / (new.abs() + old.abs()),
-        _ => 1.0,
-    };
-    changes.iter().map(one).sum()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a run would do: every cell of every stage, and whether it is there already.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::cost::{Prediction, Predictor};
@@ -65,13 +65,14 @@ impl<'a> Plan<'a> {
             manifest.stage(name)?;
         }
         let mut stages = Vec::new();
+        let mut predictors = HashMap::new();
         for stage in &manifest.stages {
             let experiment = find_experiment(manifest, stage, experiments)?;
             for grid in stage.grids.values().flatten() {
                 grid::check_names(manifest, grid, experiment)?;
             }
             if only.is_empty() || only.contains(&stage.name) {
-                stages.push(plan_stage(manifest, stage, profile, experiment, store)?);
+                stages.push(plan_stage(manifest, stage, profile, experiment, store, &mut predictors)?);
             }
         }
         Ok(Self { profile, stages })
@@ -167,14 +168,15 @@ fn plan_stage<'a>(
     profile: Profile,
     experiment: &'a dyn Experiment,
     store: &Store,
+    predictors: &mut HashMap<&'static str, Predictor<'a>>,
 ) -> Result<PlannedStage<'a>> {
     let grids = stage.grids.get(&profile).map_or(&[][..], Vec::as_slice);
-    let mut predictor = None;
     let mut cells = Vec::new();
     for (point, seed, key) in grid::cells(manifest, stage, grids, experiment)? {
         let recorded = store.wall_seconds(&key);
         let time = recorded.map(Prediction::exactly).unwrap_or_else(|| {
-            predictor.get_or_insert_with(|| Predictor::new(experiment, store)).predict(&point.params)
+            let predictor = predictors.entry(experiment.name()).or_insert_with(|| Predictor::new(experiment, store));
+            predictor.predict(&point.params)
         });
         cells.push(Cell { point, seed, key, cached: recorded.is_some(), left_out: false, time });
     }
