@@ -43,6 +43,18 @@ macro_rules! into_value {
 }
 into_value!(f64 => Float, i64 => Int, u32 => Int, String => Text, &str => Text, bool => Bool);
 
+impl Value {
+    /// The shortest text that reads back as the same value; `None` for an absent one.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Self::Float(number) => number.map(|number| format!("{number:?}")),
+            Self::Int(number) => number.map(|number| number.to_string()),
+            Self::Text(text) => text.clone(),
+            Self::Bool(truth) => truth.map(|truth| truth.to_string()),
+        }
+    }
+}
+
 impl From<usize> for Value {
     fn from(value: usize) -> Self {
         Self::Int(Some(value as i64))

@@ -69,20 +69,11 @@ fn csv(table: &Table) -> Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(table.columns().iter().map(|(name, _)| name)).map_err(failed)?;
     for row in table.rows() {
-        writer.write_record(row.record().values().iter().map(|(_, value)| as_text(value))).map_err(failed)?;
+        writer
+            .write_record(row.record().values().iter().map(|(_, value)| value.text().unwrap_or_default()))
+            .map_err(failed)?;
     }
     writer.into_inner().map_err(|error| Error::failure(format!("cannot write CSV: {error}")))
-}
-
-/// The shortest text that reads back as the same value.
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::Float(Some(number)) => format!("{number:?}"),
-        Value::Int(Some(number)) => number.to_string(),
-        Value::Text(Some(text)) => text.clone(),
-        Value::Bool(Some(truth)) => truth.to_string(),
-        Value::Float(None) | Value::Int(None) | Value::Text(None) | Value::Bool(None) => String::new(),
-    }
 }
 
 fn json(table: &Table) -> Json {

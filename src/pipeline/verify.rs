@@ -111,13 +111,7 @@ fn same_bits(one: &Value, other: &Value) -> bool {
 }
 
 fn text(value: &Value) -> String {
-    let text = match value {
-        Value::Float(number) => number.map(|number| format!("{number:?}")),
-        Value::Int(number) => number.map(|number| number.to_string()),
-        Value::Text(text) => text.clone(),
-        Value::Bool(truth) => truth.map(|truth| truth.to_string()),
-    };
-    text.unwrap_or_else(|| "nothing".to_owned())
+    value.text().unwrap_or_else(|| "nothing".to_owned())
 }
 
 #[cfg(test)]
