@@ -97,5 +97,5 @@ const CONSTRUCTIONS: [(&str, Option<i64>); 6] = [
     ("hebbian_whitened", Some(48)),
     ("hebbian_fitted", Some(23)),
 ];
-const SILU_PAIRS: f64 = 0.0;
-const SUCCESSES: i64 = 0;
+const SILU_PAIRS: f64 = 0.0017773433593298073;
+const SUCCESSES: i64 = 59;
