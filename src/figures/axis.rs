@@ -95,6 +95,9 @@ impl Axis {
 /// A number for people: `0.05`, `30`, `4,000`, `2M`.
 pub(super) fn number(value: f64) -> String {
     let rounded = format!("{value:.6}").parse::<f64>().unwrap_or(value);
+    if rounded >= 1e9 {
+        return format!("{}G", (rounded / 1e8).round() / 10.0);
+    }
     if rounded >= 1e6 {
         return format!("{}M", (rounded / 1e5).round() / 10.0);
     }
@@ -114,8 +117,8 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        let texts: Vec<String> = [0.05, 1.0, 30.0, 4000.0, 200_000.0, 3e6, 0.1 + 0.2, 0.0].map(number).into();
-        assert_eq!(texts, ["0.05", "1", "30", "4,000", "200,000", "3M", "0.3", "0"]);
+        let texts: Vec<String> = [0.05, 1.0, 30.0, 4000.0, 200_000.0, 3e6, 2e9, 0.1 + 0.2, 0.0].map(number).into();
+        assert_eq!(texts, ["0.05", "1", "30", "4,000", "200,000", "3M", "2G", "0.3", "0"]);
     }
 
     #[test]
