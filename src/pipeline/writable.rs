@@ -86,7 +86,7 @@ impl WritableStore {
         if store.format_is_damaged() {
             say(&format!("warning: '{}' was damaged and is written anew", format.display()));
         }
-        durable::replace_text(&format, &store::format_text())?;
+        durable::replace_text(&format, &store::format_text()?)?;
         for path in store::unfinished_files(&self.root)? {
             remove(&path)?;
         }

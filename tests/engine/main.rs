@@ -5,6 +5,7 @@ mod command_line;
 mod concurrency;
 mod damage;
 mod failures;
+mod full_disk;
 mod gc;
 mod kill;
 mod make;
