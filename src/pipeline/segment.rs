@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::journal::FinishedCell;
 use super::key::{Key, canonical_json};
@@ -23,7 +24,8 @@ const HEAD: [&str; 7] =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     pub key: Key,
-    pub experiment: String,
+    /// Shared with the cells before it.
+    pub experiment: Arc<str>,
     pub version: u32,
     pub params: String,
     pub seed: u64,
@@ -114,7 +116,7 @@ impl Head {
     fn of(cell: &FinishedCell) -> Self {
         Self {
             key: cell.key,
-            experiment: cell.experiment.clone(),
+            experiment: Arc::from(cell.experiment.as_str()),
             version: cell.version,
             params: canonical_json(&cell.params),
             seed: cell.seed,
@@ -144,7 +146,8 @@ pub fn read_cells(path: &Path) -> std::result::Result<Vec<FinishedCell>, Fault> 
     let table = read_table(path, &[])?;
     let cell = |(head, rows): (Head, std::ops::Range<usize>)| {
         let params = serde_json::from_str(&head.params).map_err(|error| Fault::Damaged(error.to_string()))?;
-        let Head { key, experiment, version, seed, wall_s, .. } = head;
+        let Head { key, version, seed, wall_s, .. } = head;
+        let experiment = head.experiment.to_string();
         let records = rows.map(|row| own_columns(&table.row(row))).collect();
         Ok(FinishedCell { key, experiment, version, params, seed, wall_s, records })
     };
@@ -176,9 +179,9 @@ fn check(path: &Path, bytes: &[u8]) -> std::result::Result<(), Fault> {
 fn split(table: &Table) -> std::result::Result<Vec<(Head, std::ops::Range<usize>)>, Fault> {
     let damaged = |error: Error| Fault::Damaged(error.what().to_owned());
     let columns = HeadColumns::of(table).map_err(damaged)?;
-    let (mut cells, mut row) = (Vec::new(), 0);
+    let (mut cells, mut row, mut experiment) = (Vec::new(), 0, Arc::from(""));
     while row < table.height() {
-        let (head, rows) = columns.at(row).map_err(damaged)?;
+        let (head, rows) = columns.at(row, &mut experiment).map_err(damaged)?;
         cells.push((head, row..row + rows));
         row += rows.max(1);
     }
@@ -209,16 +212,19 @@ impl<'a> HeadColumns<'a> {
         })
     }
 
-    /// The cell that starts at `row`, and how many rows it has.
-    fn at(&self, row: usize) -> Result<(Head, usize)> {
+    /// The cell that starts at `row`, and how many rows it has; `experiment` is that of the cell before.
+    fn at(&self, row: usize, experiment: &mut Arc<str>) -> Result<(Head, usize)> {
         let missing = || Error::input("a cell has no name");
-        let text = |column: &[Option<String>]| column[row].clone().ok_or_else(missing);
+        let text = |column: &'a [Option<String>]| column[row].as_deref().ok_or_else(missing);
         let number = |column: &[Option<i64>]| column[row].ok_or_else(missing);
+        if **experiment != *text(self.experiments)? {
+            *experiment = Arc::from(text(self.experiments)?);
+        }
         let head = Head {
-            key: Key::parse(&text(self.keys)?)?,
-            experiment: text(self.experiments)?,
+            key: Key::parse(text(self.keys)?)?,
+            experiment: Arc::clone(experiment),
             version: u32::try_from(number(self.versions)?).map_err(|_| missing())?,
-            params: text(self.params)?,
+            params: text(self.params)?.to_owned(),
             seed: number(self.seeds)? as u64,
             wall_s: self.seconds[row].ok_or_else(missing)?,
         };

@@ -84,6 +84,15 @@ impl Store {
         Err(Error::failure(format!("the files of the store '{}' change faster than they are read", root.display())))
     }
 
+    /// Whether the files of the store are still those that were read. Files of cells have names that say what is in them.
+    pub(super) fn is_current(&self) -> Result<bool> {
+        let mut read: Vec<&Path> = self.segments.iter().map(|file| file.path.as_path()).collect();
+        let mut there = segment_files(&self.root.join("cells"))?;
+        read.sort();
+        there.sort();
+        Ok(there == read && self.journals.is_empty() && files(&self.root.join("journal"), "jsonl")?.is_empty())
+    }
+
     fn try_read(root: &Path) -> Result<Option<Self>> {
         let mut store = Self { root: root.to_owned(), format_is_damaged: check_format(root)?, ..Self::default() };
         // Journals first: a run that ends meanwhile turns its journal into segments before it removes it.
@@ -193,17 +202,12 @@ impl Store {
     pub(super) fn add(&mut self, segment: Segment) {
         let position = self.segments.len();
         let mut file = SegmentFile { path: segment.path, cells: segment.heads.len(), live: 0 };
-        let mut experiment: Arc<str> = Arc::from("");
         for head in segment.heads {
             if self.cells.get(&head.key).is_some_and(|entry| entry.segment.is_some()) {
                 continue;
             }
-            if *experiment != *head.experiment {
-                experiment = Arc::from(head.experiment.as_str());
-            }
-            let (experiment, segment) = (Arc::clone(&experiment), Some(position));
-            let (version, params, wall_s) = (head.version, head.params, head.wall_s);
-            self.cells.insert(head.key, Entry { experiment, version, params, wall_s, segment });
+            let segment::Head { experiment, version, params, wall_s, .. } = head;
+            self.cells.insert(head.key, Entry { experiment, version, params, wall_s, segment: Some(position) });
             file.live += 1;
         }
         self.segments.push(file);

@@ -125,9 +125,7 @@ fn who_reads_during_runs_never_misses_a_finished_cell() {
 
 #[test]
 fn threads_shards_and_resumed_runs_make_the_same_tables() {
-    let hashes = |workspace: &Workspace| {
-        ["margins", "other"].map(|stage| workspace.table(stage).content_hash())
-    };
+    let hashes = |workspace: &Workspace| ["margins", "other"].map(|stage| workspace.table(stage).content_hash());
     let whole = Workspace::new();
     whole.run();
     for count in [2, 5] {
