@@ -7,4 +7,5 @@ pub mod embeddings;
 pub mod fact_set;
 pub mod files;
 pub mod geometry;
+pub mod screening;
 pub mod whitening;

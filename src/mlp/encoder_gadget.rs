@@ -9,7 +9,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
-use super::gated::Activation;
+use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::facts::whitening::Whitening;
@@ -51,10 +51,20 @@ const LARGEST_RESIDUAL: f64 = 1e-6;
 /// # Errors
 /// When the system cannot be solved to working precision: equal or nearly equal keys, keys that are all zero.
 pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, rng: &mut Rng) -> Result<Gadgets> {
+    fit_with(Activation::Silu, keys, outputs, slack, rng)
+}
+
+/// [`fit`] with another gate, which has to be analytic and no polynomial.
+pub fn fit_with(
+    activation: Activation,
+    keys: &Array2<f64>,
+    outputs: ArrayView2<f64>,
+    slack: f64,
+    rng: &mut Rng,
+) -> Result<Gadgets> {
     let (facts, dimension) = keys.dim();
     let whitening = Whitening::fit(keys, 1.0)?;
     let white = whitening.apply(keys);
-    let activation = Activation::Silu;
     let hidden = gadget_hidden(facts, dimension, slack);
     // White keys have a norm of about √d, so rows of norm about 1 give pre-activations of order 1.
     let gates = gaussian((hidden, dimension), rng) / (dimension as f64).sqrt();
@@ -126,6 +136,16 @@ impl Gadgets {
             output.assign(&(inputs.dot(&up.t()) * &gates).sum_axis(Axis(1)));
         }
         outputs
+    }
+
+    /// The stacked encoder (algorithm 2) as an MLP with m outputs: hidden unit j·h + r is gate r of gadget j.
+    pub fn mlp(&self) -> GatedMlp {
+        let (gate, up) = self.stacked();
+        let (outputs, hidden) = (self.ups.len(), self.gates.nrows());
+        let down = Array2::from_shape_fn((outputs, outputs * hidden), |(output, unit)| {
+            f64::from(u8::from(unit / hidden == output))
+        });
+        GatedMlp { gate, gate_bias: None, up, down, activation: self.activation }
     }
 
     /// The gate and up matrices of the stacked encoder (algorithm 2), m·h rows each: the gates repeated, the ups in turn.

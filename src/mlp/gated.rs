@@ -20,6 +20,8 @@ pub enum Activation {
     Step,
     /// `z`: a bilinear MLP.
     Identity,
+    /// The derivative of SiLU: the gate whose limit pairs of SiLU units are (2512.00207, B.4.3).
+    SiluSlope,
 }
 
 impl Activation {
@@ -30,6 +32,29 @@ impl Activation {
             Self::Relu => z.max(0.0),
             Self::Step => f64::from(u8::from(z > 0.0)),
             Self::Identity => z,
+            Self::SiluSlope => Self::Silu.slope(z),
+        }
+    }
+
+    /// σ′(z); 0 where a step is.
+    pub fn slope(self, z: f64) -> f64 {
+        let sigmoid = |z: f64| 1.0 / (1.0 + (-z).exp());
+        match self {
+            Self::Silu => sigmoid(z) * (1.0 + z * (1.0 - sigmoid(z))),
+            Self::Relu => f64::from(u8::from(z > 0.0)),
+            Self::Step => 0.0,
+            Self::Identity => 1.0,
+            Self::SiluSlope => sigmoid(z) * (1.0 - sigmoid(z)) * (2.0 + z * (1.0 - 2.0 * sigmoid(z))),
+        }
+    }
+
+    /// The largest |σ′|; infinite for the step.
+    pub fn lipschitz(self) -> f64 {
+        match self {
+            Self::Silu => 1.1,
+            Self::Relu | Self::Identity => 1.0,
+            Self::Step => f64::INFINITY,
+            Self::SiluSlope => 0.5,
         }
     }
 }
@@ -58,19 +83,24 @@ impl GatedMlp {
         self.gate.len() + self.up.len() + self.down.len() + self.gate_bias.as_ref().map_or(0, Array1::len)
     }
 
+    /// `σ(W_gate·x + b) ⊙ (W_up·x)` of the units in `range`: (n×d) → (n×|range|).
+    pub fn hidden_units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
+        let mut units = inputs.dot(&self.gate.slice(s![range.clone(), ..]).t());
+        if let Some(bias) = &self.gate_bias {
+            units += &bias.slice(s![range.clone()]);
+        }
+        units.mapv_inplace(|z| self.activation.apply(z));
+        units *= &inputs.dot(&self.up.slice(s![range, ..]).t());
+        units
+    }
+
     /// Outputs for a table of inputs: (n×d) → (n×d).
     pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
         let mut outputs = Array2::zeros((inputs.nrows(), self.down.nrows()));
         for start in (0..self.hidden()).step_by(BLOCK) {
-            let units = s![start..(start + BLOCK).min(self.hidden()), ..];
-            let mut gates = inputs.dot(&self.gate.slice(units).t());
-            if let Some(bias) = &self.gate_bias {
-                gates += &bias.slice(s![start..(start + BLOCK).min(self.hidden())]);
-            }
-            gates.mapv_inplace(|z| self.activation.apply(z));
-            gates *= &inputs.dot(&self.up.slice(units).t());
-            let down = self.down.slice(s![.., start..(start + BLOCK).min(self.hidden())]);
-            general_mat_mul(1.0, &gates, &down.t(), 1.0, &mut outputs);
+            let stop = (start + BLOCK).min(self.hidden());
+            let units = self.hidden_units(inputs, start..stop);
+            general_mat_mul(1.0, &units, &self.down.slice(s![.., start..stop]).t(), 1.0, &mut outputs);
         }
         outputs
     }
@@ -101,6 +131,17 @@ impl GatedMlp {
 mod tests {
     use super::*;
     use ndarray::array;
+
+    #[test]
+    fn slopes_are_those_of_the_functions() {
+        for activation in [Activation::Silu, Activation::Relu, Activation::Identity, Activation::SiluSlope] {
+            for z in [-6.0, -1.3, -0.2, 0.4, 1.1, 7.0] {
+                let difference = (activation.apply(z + 1e-6) - activation.apply(z - 1e-6)) / 2e-6;
+                assert!((activation.slope(z) - difference).abs() < 1e-8, "{activation:?} at {z}");
+                assert!(activation.slope(z).abs() <= activation.lipschitz());
+            }
+        }
+    }
 
     #[test]
     fn the_forward_pass_is_the_formula() {
