@@ -75,42 +75,42 @@ impl<'de> Deserialize<'de> for Key {
 
 /// Parameters as JSON text with sorted names, whichever map `serde_json` was built with.
 pub fn canonical_json(params: &Params) -> String {
-    let mut text = String::with_capacity(128);
+    let mut text = Vec::with_capacity(128);
     write_object(params, &mut text);
-    text
+    String::from_utf8(text).expect("serde_json writes UTF-8")
 }
 
-fn write_object(map: &Params, text: &mut String) {
+fn write_object(map: &Params, text: &mut Vec<u8>) {
     let mut entries: Vec<(&String, &Value)> = map.iter().collect();
     entries.sort_by_key(|(name, _)| *name);
-    text.push('{');
+    text.push(b'{');
     for (position, (name, value)) in entries.into_iter().enumerate() {
-        text.push_str(if position > 0 { "," } else { "" });
+        text.extend((position > 0).then_some(b','));
         write_plain(name, text);
-        text.push(':');
+        text.push(b':');
         write_value(value, text);
     }
-    text.push('}');
+    text.push(b'}');
 }
 
-fn write_value(value: &Value, text: &mut String) {
+fn write_value(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Object(map) => write_object(map, text),
         Value::Array(items) => {
-            text.push('[');
+            text.push(b'[');
             for (position, item) in items.iter().enumerate() {
-                text.push_str(if position > 0 { "," } else { "" });
+                text.extend((position > 0).then_some(b','));
                 write_value(item, text);
             }
-            text.push(']');
+            text.push(b']');
         }
         plain => write_plain(plain, text),
     }
 }
 
 /// A name or a value without parts, as `serde_json` writes it.
-fn write_plain(value: &impl Serialize, text: &mut String) {
-    text.push_str(&serde_json::to_string(value).expect("names, numbers, texts and truths always have a JSON text"));
+fn write_plain(value: &impl Serialize, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("names, numbers, texts and truths always have a JSON text");
 }
 
 #[cfg(test)]
