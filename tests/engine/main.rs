@@ -9,6 +9,7 @@ mod full_disk;
 mod gc;
 mod kill;
 mod make;
+mod receipt;
 mod reruns;
 mod shards;
 mod signals;
