@@ -66,6 +66,24 @@ impl<'a> Encoded<'a> {
     }
 }
 
+/// Draws of random gates before an encoder counts as impossible: a square random system is singular to working precision
+/// now and then.
+const DRAWS: usize = 5;
+
+impl Encoded<'_> {
+    fn fit(&self, codes: &Array2<f64>) -> Result<Mlp> {
+        let (keys, mut rng) = (&self.ground.facts.keys, self.ground.stream("gates").rng());
+        let mut fitted = self.encoder.fit(keys, codes.view(), &mut rng);
+        for _ in 1..DRAWS {
+            if fitted.is_ok() {
+                break;
+            }
+            fitted = self.encoder.fit(keys, codes.view(), &mut rng);
+        }
+        fitted
+    }
+}
+
 impl Family for Encoded<'_> {
     fn sizes(&self) -> Range {
         self.codes.lengths()
@@ -81,7 +99,7 @@ impl Family for Encoded<'_> {
         let facts = self.ground.facts;
         let book = self.codes.book(size)?;
         let codes = facts.by_key(&book.codes);
-        let encoder = self.encoder.fit(&facts.keys, codes.view(), &mut self.ground.stream("gates").rng())?;
+        let encoder = self.fit(&codes)?;
         let largest = |table: &Array2<f64>| table.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let residual = largest(&(encoder.forward(facts.keys.view()) - &codes)) / largest(&codes).max(f64::MIN_POSITIVE);
         let shapes = [facts.len(), facts.dimension(), size].map(|count| count as f64);

@@ -66,11 +66,11 @@ fn count(ground: &Ground, mlp: &GatedMlp) -> usize {
     count_stored(mlp.forward(ground.facts.keys.view()).view(), ground.facts.values.view(), &ground.facts.map)
 }
 
-/// Sizes around `per_fact` parameters a fact.
+/// Sizes around `per_fact` parameters a fact, up to as many features as facts: more do not add to the span of the features.
 fn near(ground: &Ground, per_fact: f64) -> Range {
     let (facts, dimension) = ground.facts.keys.dim();
     let predicted = (per_fact * facts as f64 / (3 * dimension) as f64).ceil() as usize;
-    Range { smallest: 1, largest: 8 * facts, predicted, step: 1.3, precision: 0.01 }
+    Range { smallest: 1, largest: facts, predicted, step: 1.3, precision: 0.01 }
 }
 
 /// Random bilinear features with a ridge readout.

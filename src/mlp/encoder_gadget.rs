@@ -33,6 +33,8 @@ pub fn gadget_hidden(facts: usize, dimension: usize, slack: f64) -> usize {
 
 /// Residual above which the system counts as unsolved.
 const LARGEST_RESIDUAL: f64 = 1e-6;
+/// Passes of correction by what is missing.
+const PASSES: usize = 8;
 
 /// Fits gadgets to `outputs (F×m)` on `keys (F×d)`.
 ///
@@ -69,18 +71,31 @@ pub fn fit_with(
     // White keys have a norm of about √d, so rows of norm about 1 give pre-activations of order 1.
     let gates = gaussian((hidden, dimension), rng) / (dimension as f64).sqrt();
     let activations = gates.dot(&white.t()).mapv(|z| activation.apply(z));
-    let weights = solve(&white, &activations, outputs).map_err(|error| singular(keys, error.what()))?;
-    let ups = split_by_output(&white, &activations, &weights);
-    let gates = gates.dot(&whitening.map);
-    let ups = ups.into_iter().map(|up| up.dot(&whitening.map)).collect();
-    let mut gadgets = Gadgets { gates, ups, activation, relative_residual: 0.0 };
-    let largest = outputs.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let difference = gadgets.encode(keys.view()) - outputs;
-    gadgets.relative_residual = difference.iter().fold(0.0f64, |a, b| a.max(b.abs())) / largest.max(f64::MIN_POSITIVE);
-    if gadgets.relative_residual.is_nan() || gadgets.relative_residual > LARGEST_RESIDUAL {
-        return Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)));
+    let ups = vec![Array2::zeros((hidden, dimension)); outputs.ncols()];
+    let mut gadgets = Gadgets { gates: gates.dot(&whitening.map), ups, activation, relative_residual: f64::INFINITY };
+    let mut missing = outputs.to_owned();
+    // One pass is enough unless the square of the system's condition number is near the reciprocal of the rounding error.
+    for _ in 0..PASSES {
+        let weights = solve(&white, &activations, missing.view()).map_err(|error| singular(keys, error.what()))?;
+        for (up, correction) in gadgets.ups.iter_mut().zip(split_by_output(&white, &activations, &weights)) {
+            *up += &correction.dot(&whitening.map);
+        }
+        missing = &outputs - &gadgets.encode(keys.view());
+        let residual = largest(missing.view()) / largest(outputs).max(f64::MIN_POSITIVE);
+        let is_better = residual < gadgets.relative_residual;
+        gadgets.relative_residual = residual;
+        if residual <= LARGEST_RESIDUAL {
+            return Ok(gadgets);
+        }
+        if !is_better {
+            break;
+        }
     }
-    Ok(gadgets)
+    Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)))
+}
+
+fn largest(table: ArrayView2<f64>) -> f64 {
+    table.iter().fold(0.0, |a, b| a.max(b.abs()))
 }
 
 fn singular(keys: &Array2<f64>, reason: &str) -> Error {

@@ -21,8 +21,9 @@ use crate::rng::{Rng, StreamName};
 /// The ridge λ of the released experiments.
 pub const RIDGE: f64 = 1e-6;
 
-/// Keys, or units, handled at once.
-const BLOCK: usize = 512;
+/// Keys handled at once, and units: a block of features stays in cache.
+const BLOCK: usize = 256;
+const UNITS: usize = 512;
 
 /// Bilinear features `φ(x) = scale·(first·x) ⊙ (second·x)`: `first` and `second` are m×d.
 #[derive(Debug, Clone)]
@@ -75,8 +76,12 @@ pub fn raw_readout(features: &Features, facts: &FactSet) -> Array2<f64> {
     for start in (0..facts.len()).step_by(BLOCK) {
         let keys = start..(start + BLOCK).min(facts.len());
         let values = facts.values.select(ndarray::Axis(0), &facts.map[keys.clone()]);
-        let block = features.of(facts.keys.slice(s![keys, ..]));
-        general_mat_mul(1.0 / facts.len() as f64, &values.t(), &block, 1.0, &mut readout);
+        for first in (0..features.size()).step_by(UNITS) {
+            let units = first..(first + UNITS).min(features.size());
+            let block = features.units(facts.keys.slice(s![keys.clone(), ..]), units.clone());
+            let mut own = readout.slice_mut(s![.., units]);
+            general_mat_mul(1.0 / facts.len() as f64, &values.t(), &block, 1.0, &mut own);
+        }
     }
     readout
 }

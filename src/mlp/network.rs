@@ -1,9 +1,8 @@
 //! An MLP of either architecture: what every construction builds.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, s};
 
-use super::gated::GatedMlp;
+use super::gated::{GatedMlp, forward_in_blocks};
 use super::plain::PlainMlp;
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
@@ -31,8 +30,6 @@ impl From<PlainMlp> for Mlp {
 
 /// Keys computed at once where memory must not grow with the number of facts.
 const KEYS: usize = 1024;
-/// Hidden units computed at once.
-const UNITS: usize = 4096;
 
 impl Mlp {
     /// The output matrix, d×H.
@@ -87,12 +84,7 @@ impl Mlp {
 
     /// Outputs for a table of inputs: (n×d) → (n×d).
     pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
-        let mut outputs = Array2::zeros((inputs.nrows(), self.down().nrows()));
-        for start in (0..self.hidden()).step_by(UNITS) {
-            let stop = (start + UNITS).min(self.hidden());
-            let hidden = self.hidden_units(inputs, start..stop);
-            general_mat_mul(1.0, &hidden, &self.down().slice(s![.., start..stop]).t(), 1.0, &mut outputs);
-        }
+        let mut outputs = forward_in_blocks(inputs, self.down(), |rows, units| self.hidden_units(rows, units));
         if let Self::Plain(PlainMlp { output_bias: Some(bias), .. }) = self {
             outputs += bias;
         }

@@ -27,7 +27,7 @@ impl PlainMlp {
         if let Some(bias) = &self.bias {
             units += &bias.slice(s![range]);
         }
-        units.mapv_inplace(|z| self.activation.apply(z));
+        self.activation.apply_to(&mut units);
         units
     }
 }
