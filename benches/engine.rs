@@ -8,6 +8,7 @@ use factsmith::pipeline::experiment::{self, Experiment, Params};
 use factsmith::pipeline::manifest::Manifest;
 use factsmith::pipeline::plan::Plan;
 use factsmith::pipeline::profile::Profile;
+use factsmith::pipeline::receipt::Stopwatch;
 use factsmith::pipeline::run::{Request, run};
 use factsmith::pipeline::stop::Stop;
 use factsmith::pipeline::store::Store;
@@ -53,21 +54,21 @@ impl Experiment for Instantly {
             Record::new()
                 .with("size", point.dimension)
                 .with("rho", 1.0 / point.kappa + point.alpha)
-                .with("found", seed % 2 == 0)
+                .with("found", seed.is_multiple_of(2))
                 .with("certificate", 1e-9),
         ])
     }
 }
 
-/// `stages` stages of 20 × 10 × `seeds` cells.
-fn pipeline(stages: usize, seeds: usize) -> Manifest {
+/// Stages of `kappas` × 10 points, each with some seeds.
+fn pipeline(stages: usize, kappas: usize, seeds: usize) -> Manifest {
     let values = |count: usize| (1..=count).map(|value| format!("{value}.25")).collect::<Vec<_>>().join(", ");
     let text: String = (0..stages)
         .map(|stage| {
             format!(
                 "[stage.s{stage}]\ntitle = \"S\"\nexperiment = \"instantly\"\n[[stage.s{stage}.smoke]]\nseeds = {seeds}\n\
                  stage = {stage}\nmethod = \"gradient_descent\"\ndimension = 64\nkappa = [{}]\nalpha = [{}]\n",
-                values(20),
+                values(kappas),
                 values(10)
             )
         })
@@ -87,6 +88,7 @@ fn megabytes() -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(0.0) / 1024.0
 }
 
+/// Runs a pipeline; returns how many cells were computed.
 fn compute(manifest: &Manifest, folder: &Path, threads: usize) -> usize {
     run(&Request {
         manifest,
@@ -117,38 +119,48 @@ fn plan_in_child(store: &Path) {
 const CHILD: &str = "FACTSMITH_BENCH_STORE";
 
 fn plan(manifest: &Manifest, folder: &Path) {
-    let mut read = 0.0;
+    let (watch, mut read) = (Stopwatch::start(), 0.0);
     let all = seconds(|| {
         let mut store = Store::default();
         read = seconds(|| store = Store::read(folder).expect("a store"));
         let plan = Plan::new(manifest, Profile::Smoke, &[&Instantly], &store, &[]).expect("a plan");
         assert!(plan.missing().is_empty());
     });
-    println!("  plan: {all:.3} s, of which {read:.3} s read the store; {:.0} MB at most", megabytes());
+    let (cpu, memory) = (watch.cpu_seconds(), megabytes());
+    println!("  plan: {all:.3} s, of which {read:.3} s read the store; {cpu:.3} s of processor time; {memory:.0} MB");
 }
 
 fn main() {
-    // 50 stages of 20 × 10 points and 10 seeds.
-    let large = pipeline(50, 10);
+    // Every cell a point of its own, which is the most work.
+    let large = pipeline(50, 200, 1);
     if let Some(store) = std::env::var_os(CHILD) {
         return plan(&large, Path::new(&store));
     }
     let folder = tempfile::tempdir_in(".").expect("a folder");
     for threads in [1, 2] {
         let (place, mut cells) = (folder.path().join(format!("small{threads}")), 0);
-        let time = seconds(|| cells = compute(&pipeline(5, 2), &place, threads));
+        let time = seconds(|| cells = compute(&pipeline(5, 20, 2), &place, threads));
         println!(
             "{cells} cells of no work on {threads} threads, tables included: {:.3} ms a cell",
             1e3 * time / cells as f64
         );
     }
-    let time = seconds(|| drop(compute(&large, folder.path(), 2)));
-    println!("100,000 cells in 50 stages computed in {time:.1} s: {:.3} ms a cell", 1e3 * time / 1e5);
+    let mut cells = 0;
+    let time = seconds(|| cells = compute(&large, folder.path(), 2));
+    println!("{cells} cells in 50 stages computed in {time:.1} s: {:.3} ms a cell", 1e3 * time / cells as f64);
     (0..3).for_each(|_| plan_in_child(&folder.path().join("store")));
-    println!("  a run with nothing to do: {:.2} s", seconds(|| drop(compute(&large, folder.path(), 1))));
-    for _ in 0..2 {
-        let more = pipeline(51, 10);
-        let time = seconds(|| drop(compute(&more, folder.path(), 1)));
-        println!("  a run with a stage more: {time:.2} s");
+    println!("  a run with nothing to do: {:.2} s", seconds(|| assert_eq!(compute(&large, folder.path(), 1), 0)));
+    let more = pipeline(51, 200, 1);
+    let time = seconds(|| cells = compute(&more, folder.path(), 1));
+    println!("  a run with {cells} cells more: {time:.2} s");
+    let mut slowest = 0.0_f64;
+    for seeds in 2..40 {
+        let text = format!(
+            "[stage.one]\ntitle = \"S\"\nexperiment = \"instantly\"\n[[stage.one.smoke]]\nseeds = {seeds}\nstage = 1000\n\
+             method = \"ntk\"\ndimension = 64\nkappa = 1\nalpha = 0\n"
+        );
+        let one = Manifest::parse(Path::new("pipeline.toml"), &text).expect("the text is right");
+        slowest = slowest.max(seconds(|| cells = compute(&one, folder.path(), 1)));
     }
+    println!("  a run with {cells} cell more: at most {slowest:.2} s in 38 runs");
 }

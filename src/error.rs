@@ -87,16 +87,17 @@ impl Error {
 
     /// A failed read or write of `path`.
     pub fn io(doing: &str, path: &std::path::Path, source: &std::io::Error) -> Self {
-        let error = Self::input(format!("cannot {doing} '{}': {source}", path.display()));
+        use std::io::ErrorKind;
+        let what = format!("cannot {doing} '{}': {source}", path.display());
         match source.kind() {
-            std::io::ErrorKind::NotFound => error.fix("check the path"),
-            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-                error.fix("choose a writable place, for example with --store DIR")
+            ErrorKind::NotFound => Self::input(what).fix("check the path"),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Self::input(what).fix("choose a writable place, for example with --store DIR")
             }
-            std::io::ErrorKind::StorageFull => {
-                error.fix("free some disk space and run again; nothing finished is lost")
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::failure(what).fix("free some disk space and run again; nothing finished is lost")
             }
-            _ => error,
+            _ => Self::input(what),
         }
     }
 }

@@ -50,14 +50,14 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     Ok(0)
 }
 
-/// Puts the verdicts into the receipt of the tables that they rest on, unless some are on published tables.
+/// Puts the verdicts that rest on own tables, not on published ones, into the receipt of these tables.
 fn enter_verdicts(decided: &[Decided], context: &Context) -> Result<()> {
     let results = context.results()?;
     let path = results.receipt_path();
     let mut receipt = Receipt::read(&path);
-    let verdicts = decided.iter().map(|row| (row.claim.id.clone(), row.verdict.name().to_owned())).collect();
-    let is_own = decided.iter().all(|row| results.table_path(&row.claim.stage).exists());
-    if is_own && !receipt.stages.is_empty() && receipt.claims != verdicts {
+    let own = decided.iter().filter(|row| results.table_path(&row.claim.stage).exists());
+    let verdicts = own.map(|row| (row.claim.id.clone(), row.verdict.name().to_owned())).collect();
+    if !receipt.stages.is_empty() && receipt.claims != verdicts {
         receipt.claims = verdicts;
         if let Err(error) = receipt.keep(&path) {
             tell(&format!("warning: the receipt stays without the verdicts: {}", error.what()));

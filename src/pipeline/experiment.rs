@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde_json::Value;
 
 use crate::error::{Error, Result, unknown};
@@ -41,6 +42,11 @@ pub fn parse<P: DeserializeOwned>(point: &toml::Table, fields: &'static [&'stati
     if let Some(name) = point.keys().find(|name| !fields.contains(&name.as_str())) {
         return Err(unknown("parameter", name, fields.iter().copied()));
     }
+    let borrowed = point.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    if let Ok(params) = P::deserialize(MapDeserializer::<_, toml::de::Error>::new(borrowed)) {
+        return Ok(params);
+    }
+    // The same with a copy of the names, for an error that says which parameter is at fault.
     P::deserialize(toml::Value::Table(point.clone())).map_err(|error| {
         let name = faulty_parameter(&error.to_string()).map(str::to_owned);
         if let (Some(name), Some((word, variants))) = (&name, unknown_variant(error.message())) {

@@ -66,3 +66,28 @@ pub fn read(path: &Path) -> std::io::Result<Option<FailedCell>> {
 fn path(root: &Path, key: &Key) -> PathBuf {
     folder(root).join(format!("{key}.json"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_cut_or_with_a_flipped_bit_anywhere_is_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let params: Params = serde_json::from_str(r#"{"d":32}"#).unwrap();
+        let key = Key::new("toy", 1, &canonical_json(&params), 7);
+        let cell = FailedCell::new(key, ("toy", 1), params, 7, &Error::failure("it broke").at("here"));
+        write(folder.path(), &cell).unwrap();
+        let path = path(folder.path(), &key);
+        assert_eq!(read(&path).unwrap(), Some(cell));
+        let bytes = std::fs::read(&path).unwrap();
+        for position in 0..bytes.len() {
+            std::fs::write(&path, &bytes[..position]).unwrap();
+            assert_eq!(read(&path).unwrap(), None);
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            assert_eq!(read(&path).unwrap(), None);
+        }
+    }
+}

@@ -57,7 +57,7 @@ pub fn collect(root: &Path, results: &Path, named: &HashSet<Key>, say: &dyn Fn(&
     if left.is_empty() {
         return Ok(left);
     }
-    let (_writable, mut store) = WritableStore::open(root, &Stop::default(), say)?;
+    let (_writable, mut store) = WritableStore::open(Store::read(root)?, &Stop::default(), say)?;
     let mut garbage = look(&store, results, named)?;
     for (path, keys) in &garbage.segments {
         compaction::rewrite(&mut store, std::slice::from_ref(path), keys)?;

@@ -30,7 +30,9 @@ pub fn cells(
     let mut seen = HashSet::new();
     let mut cells = Vec::new();
     for grid in grids {
-        for written in product(&grid.axes) {
+        let mut written = toml::Table::new();
+        for number in 0..grid.axes.iter().map(|axis| axis.values.len()).product() {
+            write_point(&mut written, &grid.axes, number);
             let point = Arc::new(point(manifest, stage, grid, &written, experiment)?);
             for seed in 0..grid.seeds {
                 let key = Key::new(experiment.name(), experiment.version(), &point.json, seed);
@@ -66,18 +68,17 @@ fn refuse_too_many(manifest: &Manifest, grids: &[Grid]) -> Result<()> {
     Ok(())
 }
 
-/// All combinations of values, the last axis varying fastest.
-fn product(axes: &[Axis]) -> impl Iterator<Item = toml::Table> {
-    let count: usize = axes.iter().map(|axis| axis.values.len()).product();
-    (0..count).map(|number| {
-        let mut rest = number;
-        let mut point = toml::Table::new();
-        for axis in axes.iter().rev() {
-            point.insert(axis.name.clone(), axis.values[rest % axis.values.len()].clone());
-            rest /= axis.values.len();
+/// Puts combination `number` of the values into `point`, the last axis varying fastest.
+fn write_point(point: &mut toml::Table, axes: &[Axis], number: usize) {
+    let mut rest = number;
+    for axis in axes.iter().rev() {
+        let value = axis.values[rest % axis.values.len()].clone();
+        match point.get_mut(&axis.name) {
+            Some(old) => *old = value,
+            None => drop(point.insert(axis.name.clone(), value)),
         }
-        point
-    })
+        rest /= axis.values.len();
+    }
 }
 
 fn point(

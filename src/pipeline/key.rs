@@ -1,6 +1,5 @@
 //! The name of a cell's content: what went into it, hashed.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -76,20 +75,42 @@ impl<'de> Deserialize<'de> for Key {
 
 /// Parameters as JSON text with sorted names, whichever map `serde_json` was built with.
 pub fn canonical_json(params: &Params) -> String {
-    Value::Object(sorted(params)).to_string()
+    let mut text = Vec::with_capacity(128);
+    write_object(params, &mut text);
+    String::from_utf8(text).expect("serde_json writes UTF-8")
 }
 
-fn sorted(map: &Params) -> Params {
-    let by_name: BTreeMap<&String, &Value> = map.iter().collect();
-    by_name.into_iter().map(|(name, value)| (name.clone(), sorted_value(value))).collect()
-}
-
-fn sorted_value(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => Value::Object(sorted(map)),
-        Value::Array(items) => Value::Array(items.iter().map(sorted_value).collect()),
-        other => other.clone(),
+fn write_object(map: &Params, text: &mut Vec<u8>) {
+    let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+    entries.sort_by_key(|(name, _)| *name);
+    text.push(b'{');
+    for (position, (name, value)) in entries.into_iter().enumerate() {
+        text.extend((position > 0).then_some(b','));
+        write_plain(name, text);
+        text.push(b':');
+        write_value(value, text);
     }
+    text.push(b'}');
+}
+
+fn write_value(value: &Value, text: &mut Vec<u8>) {
+    match value {
+        Value::Object(map) => write_object(map, text),
+        Value::Array(items) => {
+            text.push(b'[');
+            for (position, item) in items.iter().enumerate() {
+                text.extend((position > 0).then_some(b','));
+                write_value(item, text);
+            }
+            text.push(b']');
+        }
+        plain => write_plain(plain, text),
+    }
+}
+
+/// A name or a value without parts, as `serde_json` writes it.
+fn write_plain(value: &impl Serialize, text: &mut Vec<u8>) {
+    serde_json::to_writer(text, value).expect("names, numbers, texts and truths always have a JSON text");
 }
 
 #[cfg(test)]
@@ -159,6 +180,12 @@ mod tests {
             let first = Key::new("x", 1, &canonical_json(&one), seed);
             let second = Key::new("x", 1, &canonical_json(&other), other_seed);
             prop_assert_eq!(first == second, one == other && seed == other_seed);
+        }
+
+        #[test]
+        fn canonical_json_is_the_json_of_a_sorted_map(params in any_params()) {
+            let plain = Value::Object(params.clone()).to_string();
+            prop_assert_eq!(&canonical_json(&params), &plain, "the map of this build is sorted");
         }
 
         #[test]

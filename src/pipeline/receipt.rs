@@ -25,6 +25,9 @@ pub struct Receipt {
     /// The verdict on each claim, as `factsmith claims` last gave it on these tables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub claims: BTreeMap<String, String>,
+    /// Of the text of everything else, so that a damaged receipt is noticed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    checksum: String,
 }
 
 /// The machine of the last run.
@@ -61,7 +64,11 @@ impl Receipt {
     /// Reads a receipt; one that is missing or damaged is empty.
     pub fn read(path: &Path) -> Self {
         let text = std::fs::read(path).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        let mut receipt: Self = serde_json::from_slice(&text).unwrap_or_default();
+        let written = std::mem::take(&mut receipt.checksum);
+        // The first receipts had no checksum.
+        let is_whole = written.is_empty() || receipt.text().is_ok_and(|text| checksum(&text) == written);
+        if is_whole { receipt } else { Self::default() }
     }
 
     /// Writes it, with the machine, version and toolchain of this process.
@@ -75,9 +82,18 @@ impl Receipt {
 
     /// Writes it as it is.
     pub fn keep(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::failure(error.to_string()))?;
-        durable::replace_text(path, &format!("{text}\n")).map(drop)
+        let checksum = checksum(&self.text()?);
+        durable::replace_text(path, &Self { checksum, ..self.clone() }.text()?).map(drop)
     }
+
+    fn text(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::failure(error.to_string()))?;
+        Ok(text + "\n")
+    }
+}
+
+fn checksum(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
 /// The time that a run takes.
@@ -155,16 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_receipt_is_an_empty_one() {
+    fn a_receipt_cut_or_with_a_flipped_bit_anywhere_is_the_same_or_empty() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("receipt.json");
         assert_eq!(Receipt::read(&path), Receipt::default());
         Receipt::default().write(&path, "OpenBLAS").unwrap();
-        let bytes = std::fs::read(&path).unwrap();
-        assert_eq!(Receipt::read(&path).factsmith, env!("CARGO_PKG_VERSION"));
-        for length in 0..bytes.len() - 1 {
-            std::fs::write(&path, &bytes[..length]).unwrap();
+        let (bytes, whole) = (std::fs::read(&path).unwrap(), Receipt::read(&path));
+        assert_eq!(whole.factsmith, env!("CARGO_PKG_VERSION"));
+        for position in 0..bytes.len() - 1 {
+            std::fs::write(&path, &bytes[..position]).unwrap();
             assert_eq!(Receipt::read(&path), Receipt::default());
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let read = Receipt::read(&path);
+            assert!(read == whole || read == Receipt::default(), "{position}");
         }
     }
 }

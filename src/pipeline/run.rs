@@ -132,16 +132,17 @@ impl Outcome {
 /// Runs what is stale. Takes no lock and writes nothing when nothing is.
 pub fn run(request: &Request) -> Result<Outcome> {
     let watch = Stopwatch::start();
-    let outcome = match nothing_to_do(request)? {
+    let store = Store::read(request.store)?;
+    let outcome = match nothing_to_do(request, &store)? {
         Some(outcome) => outcome,
         None if request.shard.is_some() => run_beside(request, &watch)?,
-        None => run_alone(request, &watch)?,
+        None => run_alone(request, store, &watch)?,
     };
     Ok(Outcome { seconds: watch.wall_seconds(), ..outcome })
 }
 
-fn run_alone(request: &Request, watch: &Stopwatch) -> Result<Outcome> {
-    let (writable, store) = WritableStore::open(request.store, request.stop, &|line| request.say(line))?;
+fn run_alone(request: &Request, seen: Store, watch: &Stopwatch) -> Result<Outcome> {
+    let (writable, store) = WritableStore::open(seen, request.stop, &|line| request.say(line))?;
     let plan = request.plan(&store)?;
     let done = compute(request.job(&plan, &writable));
     // What is finished becomes segments even when the journal failed.
@@ -193,9 +194,8 @@ impl<'a> Request<'a> {
 }
 
 /// The outcome when every cell and table is there and whole.
-fn nothing_to_do(request: &Request) -> Result<Option<Outcome>> {
-    let (results, store) = (request.results(), Store::read(request.store)?);
-    let plan = request.plan(&store)?;
+fn nothing_to_do(request: &Request, store: &Store) -> Result<Option<Outcome>> {
+    let (results, plan) = (request.results(), request.plan(store)?);
     let receipt = Receipt::read(&results.receipt_path());
     let is_done = |stage: &PlannedStage| {
         let has_table = || results.state(stage, &receipt) == TableState::Current;

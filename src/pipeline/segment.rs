@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::journal::FinishedCell;
 use super::key::{Key, canonical_json};
@@ -23,7 +24,8 @@ const HEAD: [&str; 7] =
 #[derive(Debug, Clone, PartialEq)]
 pub struct Head {
     pub key: Key,
-    pub experiment: String,
+    /// Shared with the cells before it.
+    pub experiment: Arc<str>,
     pub version: u32,
     pub params: String,
     pub seed: u64,
@@ -114,7 +116,7 @@ impl Head {
     fn of(cell: &FinishedCell) -> Self {
         Self {
             key: cell.key,
-            experiment: cell.experiment.clone(),
+            experiment: Arc::from(cell.experiment.as_str()),
             version: cell.version,
             params: canonical_json(&cell.params),
             seed: cell.seed,
@@ -144,7 +146,8 @@ pub fn read_cells(path: &Path) -> std::result::Result<Vec<FinishedCell>, Fault> 
     let table = read_table(path, &[])?;
     let cell = |(head, rows): (Head, std::ops::Range<usize>)| {
         let params = serde_json::from_str(&head.params).map_err(|error| Fault::Damaged(error.to_string()))?;
-        let Head { key, experiment, version, seed, wall_s, .. } = head;
+        let Head { key, version, seed, wall_s, .. } = head;
+        let experiment = head.experiment.to_string();
         let records = rows.map(|row| own_columns(&table.row(row))).collect();
         Ok(FinishedCell { key, experiment, version, params, seed, wall_s, records })
     };
@@ -159,20 +162,26 @@ fn own_columns(row: &Row) -> Record {
 
 fn read_table(path: &Path, columns: &[&str]) -> std::result::Result<Table, Fault> {
     let bytes = std::fs::read(path).map_err(Fault::Io)?;
-    let name = path.file_stem().and_then(|stem| stem.to_str());
-    if name != Some(blake3::hash(&bytes).to_hex().as_str()) {
-        return Err(Fault::Damaged("its content is not what was written".to_owned()));
-    }
+    check(path, &bytes)?;
     Table::from_parquet_bytes(&bytes, columns).map_err(|error| Fault::Damaged(error.what().to_owned()))
+}
+
+/// An error when a file does not hold what it was named after.
+fn check(path: &Path, bytes: &[u8]) -> std::result::Result<(), Fault> {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    if name == Some(blake3::hash(bytes).to_hex().as_str()) {
+        return Ok(());
+    }
+    Err(Fault::Damaged("its content is not what was written".to_owned()))
 }
 
 /// The cells of a table, each with the numbers of its rows.
 fn split(table: &Table) -> std::result::Result<Vec<(Head, std::ops::Range<usize>)>, Fault> {
     let damaged = |error: Error| Fault::Damaged(error.what().to_owned());
     let columns = HeadColumns::of(table).map_err(damaged)?;
-    let (mut cells, mut row) = (Vec::new(), 0);
+    let (mut cells, mut row, mut experiment) = (Vec::new(), 0, Arc::from(""));
     while row < table.height() {
-        let (head, rows) = columns.at(row).map_err(damaged)?;
+        let (head, rows) = columns.at(row, &mut experiment).map_err(damaged)?;
         cells.push((head, row..row + rows));
         row += rows.max(1);
     }
@@ -203,16 +212,19 @@ impl<'a> HeadColumns<'a> {
         })
     }
 
-    /// The cell that starts at `row`, and how many rows it has.
-    fn at(&self, row: usize) -> Result<(Head, usize)> {
+    /// The cell that starts at `row`, and how many rows it has; `experiment` is that of the cell before.
+    fn at(&self, row: usize, experiment: &mut Arc<str>) -> Result<(Head, usize)> {
         let missing = || Error::input("a cell has no name");
-        let text = |column: &[Option<String>]| column[row].clone().ok_or_else(missing);
+        let text = |column: &'a [Option<String>]| column[row].as_deref().ok_or_else(missing);
         let number = |column: &[Option<i64>]| column[row].ok_or_else(missing);
+        if **experiment != *text(self.experiments)? {
+            *experiment = Arc::from(text(self.experiments)?);
+        }
         let head = Head {
-            key: Key::parse(&text(self.keys)?)?,
-            experiment: text(self.experiments)?,
+            key: Key::parse(text(self.keys)?)?,
+            experiment: Arc::clone(experiment),
             version: u32::try_from(number(self.versions)?).map_err(|_| missing())?,
-            params: text(self.params)?,
+            params: text(self.params)?.to_owned(),
             seed: number(self.seeds)? as u64,
             wall_s: self.seconds[row].ok_or_else(missing)?,
         };
@@ -265,19 +277,20 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_is_damaged() {
+    fn a_segment_cut_or_with_a_flipped_bit_anywhere_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let path = &write(folder.path(), &sample()).unwrap()[0].path;
         let bytes = std::fs::read(path).unwrap();
-        for length in (0..bytes.len()).step_by(101) {
-            std::fs::write(path, &bytes[..length]).unwrap();
-            assert!(matches!(read_heads(path), Err(Fault::Damaged(_))));
-        }
-        for position in (0..bytes.len()).step_by(53) {
+        check(path, &bytes).unwrap();
+        for position in 0..bytes.len() {
+            assert!(matches!(check(path, &bytes[..position]), Err(Fault::Damaged(_))));
             let mut flipped = bytes.clone();
-            flipped[position] ^= 1;
-            std::fs::write(path, &flipped).unwrap();
-            assert!(matches!(read_records(path, |_| true), Err(Fault::Damaged(_))));
+            flipped[position] ^= 1 << (position % 8);
+            assert!(matches!(check(path, &flipped), Err(Fault::Damaged(_))));
         }
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(matches!(read_heads(path), Err(Fault::Damaged(_))));
+        assert!(matches!(read_cells(path), Err(Fault::Damaged(_))));
+        assert!(matches!(read_records(path, |_| true), Err(Fault::Damaged(_))));
     }
 }

@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use super::checked_line;
 use super::failures::{self, FailedCell};
 use super::journal::{self, FinishedCell};
 use super::key::{Key, canonical_json};
@@ -90,6 +93,15 @@ impl Store {
             }
         }
         Err(Error::failure(format!("the files of the store '{}' change faster than they are read", root.display())))
+    }
+
+    /// Whether the files of the store are still those that were read. Files of cells have names that say what is in them.
+    pub(super) fn is_current(&self) -> Result<bool> {
+        let mut read: Vec<&Path> = self.segments.iter().map(|file| file.path.as_path()).collect();
+        let mut there = segment_files(&self.root.join("cells"))?;
+        read.sort();
+        there.sort();
+        Ok(there == read && self.journals.is_empty() && files(&self.root.join("journal"), "jsonl")?.is_empty())
     }
 
     fn try_read(root: &Path) -> Result<Option<Self>> {
@@ -221,17 +233,12 @@ impl Store {
     pub(super) fn add(&mut self, segment: Segment) {
         let position = self.segments.len();
         let mut file = SegmentFile { path: segment.path, cells: segment.heads.len(), live: 0 };
-        let mut experiment: Arc<str> = Arc::from("");
         for head in segment.heads {
             if self.cells.get(&head.key).is_some_and(|entry| entry.segment.is_some()) {
                 continue;
             }
-            if *experiment != *head.experiment {
-                experiment = Arc::from(head.experiment.as_str());
-            }
-            let (experiment, segment) = (Arc::clone(&experiment), Some(position));
-            let segment::Head { key, version, params, seed, wall_s, .. } = head;
-            self.cells.insert(key, Entry { experiment, version, params, seed, wall_s, segment });
+            let segment::Head { key, experiment, version, params, seed, wall_s } = head;
+            self.cells.insert(key, Entry { experiment, version, params, seed, wall_s, segment: Some(position) });
             file.live += 1;
         }
         self.segments.push(file);
@@ -364,26 +371,36 @@ fn unreadable(path: &Path, fault: Fault) -> Error {
 /// Refuses a store of a newer program; returns whether the file that says the version is damaged.
 pub(super) fn check_format(root: &Path) -> Result<bool> {
     let path = root.join("format");
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(Error::io("read the store", &path, &error)),
-    };
-    let Ok(format) = serde_json::from_slice::<serde_json::Value>(&bytes) else { return Ok(true) };
-    match format["store_format"].as_u64() {
-        Some(version) if version > u64::from(FORMAT) => Err(Error::input(format!(
-            "the store was written by a newer factsmith (store format {version}; this one knows format {FORMAT})"
-        ))
-        .at(root.display())
-        .fix("use the newer factsmith, or another store with --store DIR; nothing was changed")),
-        Some(_) => Ok(false),
-        None => Ok(true),
+    match std::fs::read(&path) {
+        Ok(bytes) => match read_format(&bytes) {
+            Some(version) if version > FORMAT => Err(Error::input(format!(
+                "the store was written by a newer factsmith (store format {version}; this one knows format {FORMAT})"
+            ))
+            .at(root.display())
+            .fix("use the newer factsmith, or another store with --store DIR; nothing was changed")),
+            version => Ok(version.is_none()),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("read the store", &path, &error)),
     }
 }
 
+#[derive(Serialize, Deserialize)]
+struct Format {
+    store_format: u32,
+}
+
+/// The first stores had this text without a checksum.
+const FIRST_FORMAT: &[u8] = b"{\"store_format\":1}\n";
+
+fn read_format(bytes: &[u8]) -> Option<u32> {
+    let format: Option<Format> = bytes.strip_suffix(b"\n").and_then(checked_line::read);
+    format.map(|format| format.store_format).or((bytes == FIRST_FORMAT).then_some(1))
+}
+
 /// The text of the file that says the version.
-pub(super) fn format_text() -> String {
-    format!("{{\"store_format\":{FORMAT}}}\n")
+pub(super) fn format_text() -> Result<String> {
+    checked_line::write(&Format { store_format: FORMAT })
 }
 
 /// The files in `folder` with an extension, sorted by name.
@@ -439,4 +456,26 @@ pub(super) fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Damaged files that were put aside.
 pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
     entries(&root.join(QUARANTINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_cut_or_with_a_flipped_bit_anywhere_is_damaged_and_never_another_version() {
+        let text = format_text().unwrap();
+        assert_eq!(read_format(text.as_bytes()), Some(FORMAT));
+        assert_eq!(read_format(FIRST_FORMAT), Some(1));
+        for text in [text.as_bytes(), FIRST_FORMAT] {
+            for position in 0..text.len() {
+                assert_eq!(read_format(&text[..position]), None);
+                for bit in 0..8 {
+                    let mut flipped = text.to_vec();
+                    flipped[position] ^= 1 << bit;
+                    assert_eq!(read_format(&flipped), None);
+                }
+            }
+        }
+    }
 }

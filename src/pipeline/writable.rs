@@ -24,16 +24,20 @@ pub struct WritableStore {
 
 impl WritableStore {
     /// Takes the lock alone, then puts in order what a killed run or a bad disk left: journals become segments, damaged
-    /// files go to quarantine. `say` hears whom this waits for and what was done.
-    pub fn open(root: &Path, stop: &Stop, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
-        prepare(root)?;
-        Self::with(Lock::acquire(root, Hold::Alone, stop, |holder| say(&waiting(holder, root)))?, root, say)
+    /// files go to quarantine. `say` hears whom this waits for and what was done; `seen` is what was read before.
+    pub fn open(seen: Store, stop: &Stop, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
+        let root = seen.root().to_owned();
+        prepare(&root)?;
+        let lock = Lock::acquire(&root, Hold::Alone, stop, |holder| say(&waiting(holder, &root)))?;
+        let store = if seen.is_current()? { seen } else { Store::read(&root)? };
+        Self::with(lock, store, say)
     }
 
     /// The same, but nothing when other processes have the lock.
     pub fn try_open(root: &Path, say: &dyn Fn(&str)) -> Result<Option<(Self, Store)>> {
         prepare(root)?;
-        Lock::try_acquire(root, Hold::Alone)?.map(|lock| Self::with(lock, root, say)).transpose()
+        let Some(lock) = Lock::try_acquire(root, Hold::Alone)? else { return Ok(None) };
+        Self::with(lock, Store::read(root)?, say).map(Some)
     }
 
     /// Takes the lock beside others, each of which writes a journal of its own. The first puts the store in order.
@@ -43,9 +47,9 @@ impl WritableStore {
         Ok((Self { root: root.to_owned(), journal: Mutex::new(None), _lock: lock }, Store::read(root)?))
     }
 
-    fn with(lock: Lock, root: &Path, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
-        let writable = Self { root: root.to_owned(), journal: Mutex::new(None), _lock: lock };
-        let store = writable.put_in_order(Store::read(root)?, say)?;
+    fn with(lock: Lock, store: Store, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
+        let writable = Self { root: store.root().to_owned(), journal: Mutex::new(None), _lock: lock };
+        let store = writable.put_in_order(store, say)?;
         Ok((writable, store))
     }
 
@@ -86,7 +90,7 @@ impl WritableStore {
         if store.format_is_damaged() {
             say(&format!("warning: '{}' was damaged and is written anew", format.display()));
         }
-        durable::replace_text(&format, &store::format_text())?;
+        durable::replace_text(&format, &store::format_text()?)?;
         for path in store::unfinished_files(&self.root)? {
             remove(&path)?;
         }

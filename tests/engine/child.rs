@@ -47,14 +47,27 @@ impl Running {
 }
 
 pub fn start(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Running {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.envs(environment.iter().copied());
+    spawn(command, folder, arguments)
+}
+
+/// The same in a shell whose children may write no file of more than `blocks` × 512 bytes.
+pub fn start_limited(folder: &Path, arguments: &[&str], blocks: usize) -> Running {
+    let mut command = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    command.args(["-c", &script]).arg(std::env::current_exe().unwrap());
+    spawn(command, folder, arguments)
+}
+
+fn spawn(mut command: Command, folder: &Path, arguments: &[&str]) -> Running {
     let words = [&["factsmith", "--profile", "smoke"], arguments].concat().join("\n");
     let out = tempfile::NamedTempFile::new().unwrap();
-    let child = Command::new(std::env::current_exe().unwrap())
+    let child = command
         .args(["--exact", "child::child_process", "--nocapture"])
         .current_dir(folder)
         .env("FACTSMITH_TEST_ARGUMENTS", words)
         .env("FACTSMITH_TEST_OUT", out.path())
-        .envs(environment.iter().copied())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

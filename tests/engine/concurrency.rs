@@ -67,3 +67,80 @@ fn looking_changes_nothing() {
     set(0o755);
     assert_eq!(workspace.snapshot(), before);
 }
+
+#[test]
+fn eight_runs_of_overlapping_stages_end_with_one_copy_of_each_cell() {
+    let workspace = Workspace::new();
+    let stage = |name: &str, d: &str| {
+        format!(
+            "[stage.{name}]\ntitle = \"T\"\nexperiment = \"toy\"\n[[stage.{name}.smoke]]\nseeds = 3\nd = {d}\nkappa = 1\n\
+             fault = [\"none\", \"slow\"]\n"
+        )
+    };
+    let stages = [("a", "[4, 5, 6]"), ("b", "[5, 6, 7]"), ("c", "[6, 7, 8]"), ("d", "[4, 8]")];
+    workspace.pipeline(&stages.map(|(name, d)| stage(name, d)).concat());
+    let running: Vec<_> = (0..8)
+        .map(|number| {
+            let only = [["--stage", stages[number % 4].0], ["--stage", stages[(number + 1) % 4].0]].concat();
+            start(&workspace.root, &[&RUN[..], &only].concat(), &[])
+        })
+        .collect();
+    for output in running.into_iter().map(super::child::Running::wait) {
+        assert_eq!(output.code, Some(0), "{}", output.err);
+    }
+    assert_eq!(workspace.copies(), 5 * 3 * 2, "d from 4 to 8");
+    assert_eq!(workspace.run().computed(), 0);
+    let whole = Workspace::new();
+    std::fs::copy(workspace.path("pipeline.toml"), whole.path("pipeline.toml")).unwrap();
+    whole.run();
+    for (name, _) in stages {
+        assert_eq!(workspace.table(name).content_hash(), whole.table(name).content_hash());
+    }
+}
+
+#[test]
+fn who_reads_during_runs_never_misses_a_finished_cell() {
+    let workspace = Workspace::new();
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (mut most, mut reads) = (0, 0);
+            while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                let stored = workspace.stored();
+                assert!(stored >= most, "{most} cells were there, now {stored}");
+                (most, reads) = (stored, reads + 1);
+            }
+            reads
+        });
+        // Each run turns a journal into a segment; every sixteenth merges segments.
+        for d in 1..=50 {
+            let all: Vec<String> = (1..=d).map(|d| d.to_string()).collect();
+            workspace.grid(&format!("d = [{}]\nkappa = 1", all.join(", ")));
+            workspace.run();
+        }
+        ended.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(reader.join().unwrap() > 50);
+    });
+}
+
+#[test]
+fn threads_shards_and_resumed_runs_make_the_same_tables() {
+    let hashes = |workspace: &Workspace| ["margins", "other"].map(|stage| workspace.table(stage).content_hash());
+    let whole = Workspace::new();
+    whole.run();
+    for count in [2, 5] {
+        for threads in ["1", "2", "8"] {
+            let workspace = Workspace::new();
+            // A part of the cells first, as after an end ahead of time.
+            factsmith(&workspace.root, &[&RUN[..5], &["--stage", "other", "--threads", threads]].concat());
+            let shards: Vec<_> = (1..=count)
+                .map(|number| {
+                    let shard = format!("{number}/{count}");
+                    start(&workspace.root, &[&RUN[..5], &["--shard", &shard, "--threads", threads]].concat(), &[])
+                })
+                .collect();
+            assert!(shards.into_iter().all(|shard| shard.wait().code == Some(0)));
+            assert_eq!(hashes(&workspace), hashes(&whole), "{count} shards of {threads} threads");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Killed runs, cut files and flipped bits: the next run says what it dropped and ends with the same tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use factsmith::pipeline::store::Store;
 
@@ -123,19 +123,65 @@ fn a_damaged_segment_is_a_reported_miss_and_never_a_hit() {
     }
 }
 
-#[test]
-fn the_other_state_files_may_be_cut_anywhere() {
+/// A workspace with a file of every kind: a segment, a journal of a killed run, a failure, a table, a receipt.
+fn with_every_file() -> (Workspace, String) {
     let workspace = Workspace::new();
-    workspace.grid("d = 4\nkappa = 1");
+    workspace.grid("d = [4, 8]\nkappa = 1");
     workspace.run();
-    let hash = workspace.table("margins").content_hash();
-    for name in ["store/format", "store/lock", "results/smoke/receipt.json", "results/smoke/margins.parquet"] {
-        let path = workspace.path(name);
-        let bytes = std::fs::read(&path).unwrap();
-        for length in (0..bytes.len()).step_by(bytes.len() / 9 + 1) {
-            std::fs::write(&path, &bytes[..length]).unwrap();
-            assert_eq!(workspace.run().computed(), 0, "{name} cut to {length} bytes");
-            assert_eq!(workspace.table("margins").content_hash(), hash);
+    workspace.grid("d = [4, 8]\nkappa = 1\nfault = [\"none\", \"flaky\", \"empty\", \"abort\"]");
+    let environment = [("FACTSMITH_TEST_ABORT", "1"), ("FACTSMITH_TEST_FLAKY", "1")];
+    let output = start(&workspace.root, &PLACE, &environment).wait();
+    assert_eq!(output.code, None, "killed by a signal: {}", output.err);
+    let whole = Workspace::new();
+    std::fs::copy(workspace.path("pipeline.toml"), whole.path("pipeline.toml")).unwrap();
+    whole.run();
+    (workspace, whole.table("margins").content_hash())
+}
+
+const PLACE: [&str; 7] = ["run", "--store", "store", "--results", "results", "--threads", "1"];
+
+/// The unit tests of each kind of file try every byte; this tries some bytes of each with a whole run.
+#[test]
+fn any_state_file_may_be_cut_or_flipped_anywhere_and_the_next_run_says_what_it_dropped() {
+    let (workspace, hash) = with_every_file();
+    let saved = workspace.path("saved");
+    for folder in ["store", "results"] {
+        copy_folder(&workspace.path(folder), &saved.join(folder));
+    }
+    let files: Vec<_> = workspace
+        .snapshot()
+        .into_keys()
+        .filter_map(|path| path.strip_prefix(&saved).map(Path::to_owned).ok())
+        .collect();
+    let kinds: std::collections::BTreeSet<_> =
+        files.iter().map(|path| path.iter().take(2).collect::<PathBuf>()).collect();
+    let expected = ["results/smoke", "store/cells", "store/failed", "store/format", "store/journal", "store/lock"];
+    assert_eq!(kinds, expected.iter().map(PathBuf::from).collect());
+    for file in files {
+        let bytes = std::fs::read(saved.join(&file)).unwrap();
+        for position in (0..bytes.len()).step_by(bytes.len() / 6 + 1) {
+            let mut flipped = bytes.clone();
+            flipped[position] ^= 1 << (position % 8);
+            for (damaged, is_cut) in [(&bytes[..position], true), (&flipped, false)] {
+                for folder in ["store", "results"] {
+                    std::fs::remove_dir_all(workspace.path(folder)).unwrap();
+                    copy_folder(&saved.join(folder), &workspace.path(folder));
+                }
+                std::fs::write(workspace.path(file.to_str().unwrap()), damaged).unwrap();
+                let what = format!("{} at {position}", file.display());
+                let output = factsmith(&workspace.root, &PLACE);
+                assert_eq!(output.code, Some(0), "{what}: {}", output.err);
+                assert_eq!(workspace.table("margins").content_hash(), hash, "{what}");
+                assert_eq!(workspace.copies(), 8, "{what}");
+                assert!(!workspace.path("store/failed").join(file.file_name().unwrap()).exists(), "{what}");
+                let is_told = output.err.contains("is damaged") || output.err.contains("a run was stopped while");
+                let has_cells = file.starts_with("store/cells") || file.starts_with("store/journal");
+                // A journal that is cut at the end of a line looks like one of a run that was killed there.
+                let looks_whole = is_cut && (position == 0 || bytes[position - 1] == b'\n');
+                let is_journal = file.starts_with("store/journal");
+                assert!(is_told || !has_cells || is_journal && looks_whole, "{what}: {}", output.err);
+                assert_eq!(factsmith(&workspace.root, &PLACE).err, "", "{what}: the second run has nothing to say");
+            }
         }
     }
 }
@@ -156,7 +202,9 @@ fn what_a_killed_writer_left_is_removed() {
 fn a_store_of_a_newer_version_is_left_alone() {
     let workspace = Workspace::new();
     workspace.run();
-    std::fs::write(workspace.path("store/format"), "{\"store_format\":2}\n").unwrap();
+    let json = "{\"store_format\":2}";
+    let text = format!("{} {json}\n", blake3::hash(json.as_bytes()).to_hex());
+    std::fs::write(workspace.path("store/format"), text).unwrap();
     let before = workspace.snapshot();
     for command in ["run", "plan", "status"] {
         let output = factsmith(&workspace.root, &[command, "--store", "store", "--results", "results"]);

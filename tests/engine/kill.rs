@@ -13,25 +13,25 @@ use factsmith::pipeline::store::Store;
 use factsmith::rng::StreamName;
 use rand::RngExt as _;
 
-use super::workspace::Workspace;
+use super::workspace::{Workspace, copy_folder};
 
 const KILLS: usize = 200;
 
-/// A real stage, in cells of some milliseconds.
-const PIPELINE: &str = r#"
-[stage.decodability]
-title = "Decodability"
-experiment = "decodability"
-[[stage.decodability.smoke]]
-seeds = 4
-dimension = 16
-facts_per_d2 = 0.25
-kappa = [1.0, 3.7, 14.0, 52.0, 190.0, 720.0, 2700.0, 10000.0]
-alpha = [0.0, 1.0]
-spectrum = "log_affine"
-"#;
-
 const CELLS: usize = 64;
+
+/// A real stage, in cells of some milliseconds: some condition numbers unwhitened and some whitened, each with seeds.
+fn pipeline(plain: usize, whitened: usize, seeds: usize) -> String {
+    let grid = |alpha: f64, kappas: usize| {
+        let kappas = &[1.0, 3.7, 14.0, 52.0, 190.0, 720.0, 2700.0, 10000.0][..kappas];
+        format!(
+            "[[stage.decodability.smoke]]\nseeds = {seeds}\ndimension = 16\nfacts_per_d2 = 0.25\nkappa = {kappas:?}\n\
+             alpha = {alpha:?}\nspectrum = \"log_affine\"\n"
+        )
+    };
+    let head = "[stage.decodability]\ntitle = \"Decodability\"\nexperiment = \"decodability\"\n";
+    let whitened = if whitened > 0 { grid(1.0, whitened) } else { String::new() };
+    format!("{head}{}{whitened}", grid(0.0, plain))
+}
 
 fn command(workspace: &Workspace) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_factsmith"));
@@ -47,9 +47,21 @@ fn finished(root: &Path) -> BTreeSet<Key> {
     plan.stages[0].cells.iter().filter(|cell| cell.cached).map(|cell| cell.key).collect()
 }
 
+/// The whole stage, none of it computed.
 fn begin() -> Workspace {
     let workspace = Workspace::new();
-    workspace.pipeline(PIPELINE);
+    workspace.pipeline(&pipeline(8, 8, 4));
+    workspace
+}
+
+/// A store of so many small segments that the next one makes them all one.
+fn many_segments() -> Workspace {
+    let workspace = begin();
+    for cells in 1..16_usize {
+        workspace.pipeline(&pipeline(cells.min(8), cells.saturating_sub(8), 1));
+        assert!(command(&workspace).status().unwrap().success());
+    }
+    assert_eq!(workspace.files("store/cells", "parquet").len(), 15);
     workspace
 }
 
@@ -60,14 +72,16 @@ fn two_hundred_kills_of_a_real_stage_lose_no_finished_cell_and_change_no_result(
     assert!(command(&whole).status().unwrap().success());
     let usual = started.elapsed();
     let hash = whole.table("decodability").content_hash();
+    let segments = many_segments();
     let mut rng = StreamName::new("kills").rng();
     let (mut kills, mut runs, mut midway) = (0, 0, 0);
     while kills < KILLS {
         let workspace = begin();
+        copy_folder(&segments.path("store"), &workspace.path("store"));
         let mut before = BTreeSet::new();
         loop {
             let mut child = command(&workspace).spawn().unwrap();
-            std::thread::sleep(usual.mul_f64(rng.random_range(0.0..1.1)).min(Duration::from_millis(400)));
+            std::thread::sleep(usual.mul_f64(rng.random_range(0.0..0.7)).min(Duration::from_millis(400)));
             if let Some(status) = child.try_wait().unwrap() {
                 assert!(status.success());
                 break;
