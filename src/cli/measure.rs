@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Context;
 use crate::error::Result;
 use crate::facts::decodability::{Certificate, Cores, Decodability, decodability};
-use crate::facts::files::read_npy;
+use crate::facts::files::read_table;
 use crate::facts::geometry::{coherence, condition_number};
 
 /// Measure how decodable a table of value embeddings is
@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
-    let values = read_npy(&arguments.values)?;
+    let values = read_table(&arguments.values)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(context.threads())
         .build()
