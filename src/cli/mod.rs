@@ -4,6 +4,7 @@ mod claims;
 mod compare;
 mod completions;
 mod figures;
+mod inputs;
 mod measure;
 mod notebook;
 mod plan;
@@ -71,7 +72,7 @@ enum Command {
     Rules(rules::Arguments),
     Completions(completions::Arguments),
     Figures(figures::Arguments),
-    Measure(measure::Arguments),
+    Measure(Box<measure::Arguments>),
     Notebook(notebook::Arguments),
 }
 

@@ -3,4 +3,5 @@
 mod fact_maps;
 mod fixtures;
 mod formats;
+mod measure;
 mod refusals;

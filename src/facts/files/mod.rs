@@ -129,7 +129,7 @@ impl TableFile {
             Body::Csv(table) => table.read(rows)?,
             Body::Parquet(table) => table.read(rows)?,
         };
-        check_finite("the table", table.view(), |row| rows[row])?;
+        check_finite(table.view(), |row| rows[row])?;
         Ok(table)
     }
 
@@ -160,13 +160,13 @@ pub fn check_table(name: &str, table: ArrayView2<f64>) -> Result<()> {
     if table.nrows() == 0 || table.ncols() == 0 {
         return Err(empty(table.nrows(), table.ncols()).at(name));
     }
-    check_finite(name, table, |row| row)
+    check_finite(table, |row| row).map_err(|error| error.at(name))
 }
 
 /// How many faulty rows an error lists.
 const LISTED: usize = 5;
 
-fn check_finite(name: &str, table: ArrayView2<f64>, number: impl Fn(usize) -> usize) -> Result<()> {
+fn check_finite(table: ArrayView2<f64>, number: impl Fn(usize) -> usize) -> Result<()> {
     let Some(((row, column), value)) = table.indexed_iter().find(|(_, value)| !value.is_finite()) else {
         return Ok(());
     };
@@ -175,6 +175,6 @@ fn check_finite(name: &str, table: ArrayView2<f64>, number: impl Fn(usize) -> us
     let listed: Vec<String> = faulty.iter().take(LISTED).map(usize::to_string).collect();
     let more = if faulty.len() > LISTED { format!(" and {} more", faulty.len() - LISTED) } else { String::new() };
     let rows = if faulty.len() == 1 { "row" } else { "rows" };
-    Err(Error::input(format!("{name}: the number at row {}, column {column} is {value}", number(row)))
+    Err(Error::input(format!("the number at row {}, column {column} is {value}", number(row)))
         .fix(format!("remove or repair {rows} {}{more}", listed.join(", "))))
 }

@@ -64,7 +64,8 @@ fn choose(metadata: &Metadata, member: Option<&str>) -> Result<String> {
         ([only], _) => Ok((*only).clone()),
         ([], [only]) => Ok(only.clone()),
         ([], []) => Err(damaged("it holds no tensor")),
-        _ => Err(super::source::several("tensors", listed())),
+        ([], _) => Err(Error::input("the file holds no tensor of two axes").fix("save one vector per row")),
+        _ => Err(super::source::several("tensors of two axes", tables.iter().map(|name| name.as_str()))),
     }
 }
 
