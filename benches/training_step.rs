@@ -6,8 +6,10 @@ use std::time::Instant;
 use factsmith::facts::embeddings::{Kind, draw};
 use factsmith::facts::fact_set::{FactSet, random_bijection};
 use factsmith::mlp::gradient_descent::Trainer;
+use factsmith::mlp::trainable::Architecture;
 use factsmith::num::adam::Adam;
-use factsmith::num::softmax::{cross_entropy_gradient, gated_silu, gated_silu_gradient};
+use factsmith::num::gates::{gated_silu, gated_silu_gradient};
+use factsmith::num::softmax::cross_entropy_gradient;
 use factsmith::rng::StreamName;
 use ndarray::Array2;
 
@@ -63,11 +65,11 @@ fn main() {
         let mut rng = StreamName::new("bench").rng();
         let table = draw(Kind::Sphere, facts, dimension, &mut rng).unwrap();
         let fact_set = FactSet::new(table.clone(), table, random_bijection(facts, &mut rng)).unwrap();
-        let mut trainer = Trainer::new(&fact_set, hidden, StreamName::new("training"));
-        let mut adam = Adam::new(trainer.parameters.len());
+        let mut trainer = Trainer::new(&fact_set, Architecture::SwiGlu, hidden, StreamName::new("training"));
+        let mut adam = Adam::new(trainer.network.parameters.len());
         let seconds = best_of(30, || {
             trainer.gradient();
-            adam.step(&mut trainer.parameters, &trainer.gradient, 1e-3);
+            adam.step(&mut trainer.network.parameters, &trainer.network.gradient, 1e-3);
         });
         let products = seconds - elementwise(facts, dimension, hidden);
         let share = |seconds: f64| 100.0 * trainer.products_per_step() as f64 / seconds / peak;

@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::error::{Error, Result, unknown};
-use crate::paper::measures::{self, MEASURES, Measured};
+use crate::paper::measures::{self, Measured};
 use crate::pipeline::profile::Profile;
 use crate::table::Table;
 
@@ -108,12 +108,10 @@ pub fn read(path: &Path) -> Result<Vec<Claim>> {
                 .at(at)
                 .fix("give each claim its own id"));
         }
-        if !MEASURES.contains(&claim.measure.as_str()) {
-            return Err(unknown("measure", &claim.measure, MEASURES.iter().copied()).at(at));
-        }
+        let measure = measures::find(&claim.measure).map_err(|error| error.at(&at))?;
         check_numbers(claim.compare).map_err(|error| error.at(&at))?;
         for (noun, word, known) in
-            [("method", &claim.method, &measures::METHODS[..]), ("stage", &claim.stage, &[measures::STAGE][..])]
+            [("method", &claim.method, measure.methods), ("stage", &claim.stage, &[measure.stage][..])]
         {
             if !known.contains(&word.as_str()) {
                 return Err(unknown(noun, word, known.iter().copied()).at(at));
@@ -150,7 +148,8 @@ pub fn decide(claim: &Claim, profile: Profile, table: Option<&Table>) -> Result<
         command: format!("factsmith run --stage {} --profile {profile}", claim.stage),
     };
     let Some(table) = table else { return Ok(decided) };
-    let measure = |keys: &str| measures::measure(&claim.measure, &claim.method, keys, table);
+    let measure = measures::find(&claim.measure)?;
+    let measure = |keys: &str| measure.of(&claim.method, keys, table);
     let other = measure("tied")?;
     decided.other_reading = other.as_ref().map(|measured| measured.value);
     decided.other_dimension = other.map(|measured| measured.dimension);
@@ -202,6 +201,9 @@ impl std::fmt::Display for Comparison {
 pub fn short(value: f64) -> String {
     if value.is_infinite() {
         return "∞".to_owned();
+    }
+    if value != 0.0 && value.abs() < 1e-3 {
+        return format!("{value:.1e}");
     }
     let digits = if value == 0.0 { 2 } else { (2 - value.abs().log10().floor() as i64).clamp(0, 4) as usize };
     format!("{value:.digits$}")
@@ -302,6 +304,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([0.97612, 24.46, 1234.5, 0.0, f64::INFINITY].map(short), ["0.976", "24.5", "1234", "0.00", "∞"]);
+        assert_eq!(
+            [0.97612, 24.46, 1234.5, 0.0, 3.21e-12, f64::INFINITY].map(short),
+            ["0.976", "24.5", "1234", "0.00", "3.2e-12", "∞"]
+        );
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// A reader, or a run that is killed at any moment, sees the old file or the new one.
 pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
     let folder = parent(path);
-    fs::create_dir_all(folder).map_err(|error| Error::io("create the folder", folder, &error))?;
+    create_folder(folder)?;
     let failed = |error: std::io::Error| Error::io("write", path, &error);
     let temporary = tempfile::Builder::new()
         .prefix(".unfinished-")
@@ -36,6 +36,20 @@ pub fn replace_text(path: &Path, text: &str) -> Result<bool> {
     }
     replace(path, |file| file.write_all(text.as_bytes()))?;
     Ok(true)
+}
+
+/// Creates a folder and those above it, so that they survive a power loss.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    if folder.is_dir() || folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    create_folder(parent(folder))?;
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::io("create the folder", folder, &error))
+        }
+        _ => sync_folder(parent(folder)),
+    }
 }
 
 /// Makes a rename or a new file in `folder` survive a power loss.

@@ -12,7 +12,12 @@ pub enum Kind {
     Input,
     /// The computation or the machine failed on good input (exit code 1).
     Failure,
+    /// Somebody asked for an end (exit code 130).
+    Interrupted,
 }
+
+/// The exit code of a command that was interrupted, as shells have it.
+pub const INTERRUPTED: u8 = 130;
 
 /// What went wrong, where, and how to fix it.
 ///
@@ -44,6 +49,11 @@ impl Error {
         Self { kind: Kind::Failure, what: what.into(), place: None, advice: None }
     }
 
+    /// An end that somebody asked for.
+    pub fn interrupted(what: impl Into<String>) -> Self {
+        Self { kind: Kind::Interrupted, what: what.into(), place: None, advice: None }
+    }
+
     /// Says where it happened; a place that was said closer to the fault is kept.
     pub fn at(mut self, place: impl fmt::Display) -> Self {
         self.place.get_or_insert_with(|| place.to_string());
@@ -56,7 +66,7 @@ impl Error {
         self
     }
 
-    /// Input (exit code 2) or failure (exit code 1).
+    /// Input (exit code 2), failure (exit code 1) or interruption (exit code 130).
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -71,6 +81,7 @@ impl Error {
         match self.kind {
             Kind::Input => 2,
             Kind::Failure => 1,
+            Kind::Interrupted => INTERRUPTED,
         }
     }
 

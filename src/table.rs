@@ -307,6 +307,25 @@ impl Table {
 }
 
 impl Column {
+    /// The values of a column of floats.
+    pub fn floats(&self) -> Result<&[Option<f64>]> {
+        if let Self::Float(values) = self { Ok(values) } else { Err(self.holds_no("float")) }
+    }
+
+    /// The values of a column of whole numbers.
+    pub fn ints(&self) -> Result<&[Option<i64>]> {
+        if let Self::Int(values) = self { Ok(values) } else { Err(self.holds_no("int")) }
+    }
+
+    /// The values of a column of texts.
+    pub fn texts(&self) -> Result<&[Option<String>]> {
+        if let Self::Text(values) = self { Ok(values) } else { Err(self.holds_no("text")) }
+    }
+
+    fn holds_no(&self, wanted: &str) -> Error {
+        Error::input(format!("the column holds {} values, not {wanted}", self.kind()))
+    }
+
     fn from_polars(column: &PolarsColumn) -> Result<Self> {
         let foreign = |error: polars::error::PolarsError| Error::input(error.to_string());
         Ok(match column.dtype() {

@@ -27,7 +27,9 @@ const FACTS: &str = "dimension = 16\nfacts_per_d2 = 0.25\nkeys = \"isotropic\"\n
 #[test]
 fn versions_are_those_of_the_frozen_numbers() {
     let versions: Vec<(&str, u32)> = experiments().iter().map(|other| (other.name(), other.version())).collect();
-    assert_eq!(versions, [("decodability", 1), ("storage_cost", 1)]);
+    let known =
+        [("decodability", 1), ("storage_cost", 1), ("construction_cost", 1), ("encoders", 1), ("random_decoders", 1)];
+    assert_eq!(versions, known);
 }
 
 #[test]
@@ -48,6 +50,28 @@ fn storage_cost() {
     }
 }
 
+#[test]
+fn construction_cost() {
+    for (method, size) in CONSTRUCTIONS {
+        let point = format!("dimension = 16\nfacts_per_d2 = 0.25\nmethod = \"{method}\"");
+        assert_eq!(value("construction_cost", &point, "size"), Value::Int(size), "{method}");
+    }
+}
+
+#[test]
+fn encoders() {
+    let point =
+        "encoder = \"silu_pairs\"\ndimension = 16\nfacts_per_d2 = 0.25\noutputs = 4\nslack = 0.25\nepsilon = 0.01";
+    assert!((float("encoders", point, "relative_residual") / SILU_PAIRS - 1.0).abs() < 1e-4);
+    assert_eq!(value("encoders", point, "hidden"), Value::Int(Some(40)));
+}
+
+#[test]
+fn random_decoders() {
+    let point = "dimension = 16\nfacts_per_d2 = 0.25\nkappa = 10\nmultiple = 2";
+    assert_eq!(value("random_decoders", point, "successes"), Value::Int(Some(SUCCESSES)));
+}
+
 /// Training in single precision takes another path on another processor; one hidden unit is what that may move.
 #[test]
 fn gradient_descent() {
@@ -65,3 +89,13 @@ const SIZES: [(&str, u32, u32, Option<i64>); 5] = [
     ("direct", 1, 0, Some(16)),
     ("ntk_margin_optimal", 1, 0, None),
 ];
+const CONSTRUCTIONS: [(&str, Option<i64>); 6] = [
+    ("gadget_jl", Some(28)),
+    ("relu_pairs_jl", Some(28)),
+    ("naive_unit_norm", Some(64)),
+    ("ntk", None),
+    ("hebbian_whitened", Some(48)),
+    ("hebbian_fitted", Some(23)),
+];
+const SILU_PAIRS: f64 = 0.0017773433593298073;
+const SUCCESSES: i64 = 59;

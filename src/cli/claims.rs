@@ -7,6 +7,8 @@ use serde_json::json;
 use super::Context;
 use crate::claims::{Decided, decide, markdown, read};
 use crate::error::{Error, Result};
+use crate::pipeline::progress::tell;
+use crate::pipeline::receipt::Receipt;
 
 /// Say which claims of the papers the results reproduce
 ///
@@ -36,6 +38,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     if decided.is_empty() {
         return Err(Error::input(format!("'{}' holds no claims", arguments.claims.display())));
     }
+    enter_verdicts(&decided, context)?;
     if context.options.json {
         let rows: Vec<serde_json::Value> = decided.iter().map(as_json).collect();
         context.print_json(&json!({ "profile": profile.name(), "claims": rows }))?;
@@ -45,6 +48,22 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         context.print(&plain(&decided, profile.name()))?;
     }
     Ok(0)
+}
+
+/// Puts the verdicts into the receipt of the tables that they rest on, unless some are on published tables.
+fn enter_verdicts(decided: &[Decided], context: &Context) -> Result<()> {
+    let results = context.results()?;
+    let path = results.receipt_path();
+    let mut receipt = Receipt::read(&path);
+    let verdicts = decided.iter().map(|row| (row.claim.id.clone(), row.verdict.name().to_owned())).collect();
+    let is_own = decided.iter().all(|row| results.table_path(&row.claim.stage).exists());
+    if is_own && !receipt.stages.is_empty() && receipt.claims != verdicts {
+        receipt.claims = verdicts;
+        if let Err(error) = receipt.keep(&path) {
+            tell(&format!("warning: the receipt stays without the verdicts: {}", error.what()));
+        }
+    }
+    Ok(())
 }
 
 fn plain(decided: &[Decided], profile: &str) -> String {

@@ -4,13 +4,16 @@ mod claims;
 mod compare;
 mod completions;
 mod figures;
+mod gc;
 mod inputs;
 mod measure;
 mod notebook;
 mod plan;
+mod replay;
 mod rules;
 mod run;
 mod status;
+mod verify;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -67,6 +70,9 @@ enum Command {
     Plan(plan::Arguments),
     Run(run::Arguments),
     Status(status::Arguments),
+    Replay(replay::Arguments),
+    Verify(verify::Arguments),
+    Gc(gc::Arguments),
     Claims(claims::Arguments),
     Compare(compare::Arguments),
     Rules(rules::Arguments),
@@ -125,6 +131,9 @@ impl Command {
             Self::Plan(arguments) => plan::execute(&arguments, context),
             Self::Run(arguments) => run::execute(&arguments, context),
             Self::Status(arguments) => status::execute(&arguments, context),
+            Self::Replay(arguments) => replay::execute(&arguments, context),
+            Self::Verify(arguments) => verify::execute(&arguments, context),
+            Self::Gc(arguments) => gc::execute(&arguments, context),
             Self::Claims(arguments) => claims::execute(&arguments, context),
             Self::Compare(arguments) => compare::execute(&arguments, context),
             Self::Rules(arguments) => rules::execute(&arguments, context),

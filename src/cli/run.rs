@@ -6,23 +6,41 @@ use serde_json::json;
 
 use super::Context;
 use crate::error::Result;
+use crate::num::linalg::blas;
 use crate::pipeline::progress::count;
 use crate::pipeline::results::Results;
 use crate::pipeline::run::{Outcome, Request, StageOutcome, TableOutcome, run};
+use crate::pipeline::stop::Stop;
 
 /// Compute what is missing and write the tables of all stages
 ///
 /// Cells that were computed before are taken from the store. A table whose content stays the same is left alone, with
-/// its modification time. A cell that fails stops no other; the run then ends with exit code 1.
+/// its modification time. A cell that fails stops no other, unless --fail-fast is given; the run then ends with exit
+/// code 1, and `factsmith replay` shows the failure again. Interrupted (Ctrl-C, SIGTERM), a run gives the cells in flight
+/// 5 seconds to finish and ends with exit code 130; interrupted twice, it ends at once. What is finished is kept.
+///
+/// Several processes or machines can work on one store, each on a share of the cells: --shard 1/2 here, --shard 2/2
+/// there. The last to end writes the tables.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith run --profile smoke
   factsmith run --stage storage_cost --threads 2
+  factsmith run --profile paper --fail-fast
+  factsmith run --profile paper --shard 2/8 --store /shared/store
   factsmith run --store /tmp/store --results /tmp/results --json")]
 pub struct Arguments {
     /// Only this stage; may be given several times
     #[arg(long, value_name = "NAME")]
     stage: Vec<String>,
+    /// Begin no new cell after the first failure
+    #[arg(long, conflicts_with = "keep_going")]
+    fail_fast: bool,
+    /// Compute all other cells when one fails (the default)
+    #[arg(long)]
+    keep_going: bool,
+    /// Compute only this share of the cells, as in 2/3
+    #[arg(long, value_name = "I/N")]
+    shard: Option<String>,
     /// Tell no progress; errors are told all the same
     #[arg(long, short)]
     quiet: bool,
@@ -30,6 +48,7 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let profile = context.profile()?;
+    let shard = arguments.shard.as_ref().map(|text| text.parse()).transpose()?;
     let outcome = run(&Request {
         manifest: &context.manifest()?,
         profile,
@@ -38,7 +57,11 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         store: &context.options.store,
         results: &context.options.results,
         threads: context.threads(),
+        shard,
+        fail_fast: arguments.fail_fast,
+        stop: &Stop::on_signals()?,
         quiet: arguments.quiet,
+        arithmetic: &blas(),
     })?;
     let results = context.results()?;
     if context.options.json {
@@ -58,7 +81,7 @@ pub fn cells(number: usize) -> String {
 
 fn line(stage: &StageOutcome, profile: &str, table: &Path) -> String {
     let (name, table) = (&stage.name, table.display());
-    let cached = stage.cells - stage.computed - stage.failed;
+    let cached = stage.cells - stage.computed - stage.failed - stage.left;
     let all = cells(stage.cells);
     match stage.table {
         TableOutcome::NoCells => format!("{name}: no cells in profile {profile}\n"),
@@ -68,10 +91,11 @@ fn line(stage: &StageOutcome, profile: &str, table: &Path) -> String {
         TableOutcome::Unchanged => {
             format!("{name}: {all} ({} computed, {cached} cached), {table} is unchanged\n", stage.computed)
         }
-        TableOutcome::NotWritten => format!(
-            "{name}: {all} ({} computed, {cached} cached, {} failed), {table} is not written\n",
-            stage.computed, stage.failed
-        ),
+        TableOutcome::NotWritten => {
+            let rest = [(stage.failed, "failed"), (stage.left, "left")].into_iter().filter(|(cells, _)| *cells > 0);
+            let rest: String = rest.map(|(cells, what)| format!(", {cells} {what}")).collect();
+            format!("{name}: {all} ({} computed, {cached} cached{rest}), {table} is not written\n", stage.computed)
+        }
     }
 }
 
@@ -85,6 +109,7 @@ fn as_json(outcome: &Outcome, profile: &str, results: &Results) -> serde_json::V
                 "cells": stage.cells,
                 "computed": stage.computed,
                 "failed": stage.failed,
+                "left": stage.left,
                 "table": results.table_path(&stage.name).display().to_string(),
                 "outcome": match stage.table {
                     TableOutcome::Written => "written",
@@ -99,14 +124,21 @@ fn as_json(outcome: &Outcome, profile: &str, results: &Results) -> serde_json::V
         .failures
         .iter()
         .map(|failure| {
-            let params: serde_json::Value = serde_json::from_str(&failure.params).unwrap_or_default();
+            let params = failure.cell.as_ref().map(|cell| serde_json::from_str(&cell.params).unwrap_or_default());
             json!({
                 "stage": failure.stage,
-                "params": params,
-                "seed": failure.seed,
+                "key": failure.cell.as_ref().map(|cell| cell.key.to_string()),
+                "params": params.unwrap_or(serde_json::Value::Null),
+                "seed": failure.cell.as_ref().map(|cell| cell.seed),
                 "error": failure.error.to_string(),
             })
         })
         .collect();
-    json!({ "profile": profile, "stages": stages, "failures": failures, "seconds": outcome.seconds })
+    json!({
+        "profile": profile,
+        "stages": stages,
+        "failures": failures,
+        "interrupted": outcome.interrupted,
+        "seconds": outcome.seconds,
+    })
 }

@@ -8,6 +8,7 @@ pub mod fact_set;
 pub mod files;
 pub mod geometry;
 pub mod measurement;
+pub mod screening;
 pub mod size_prediction;
 pub mod survey;
 pub mod whitening;

@@ -7,17 +7,25 @@ pub struct Axis {
     pub logarithmic: bool,
     pub low: f64,
     pub high: f64,
+    /// Names in place of numbers: name i stands at i.
+    pub names: Vec<String>,
 }
 
 impl Axis {
+    /// An axis of names, the first at the top of a vertical axis.
+    pub fn named(label: &str, names: Vec<String>) -> Self {
+        let last = names.len() as f64 - 1.0;
+        Self { label: label.to_owned(), logarithmic: false, low: -0.7, high: last + 0.7, names }
+    }
+
     /// A linear axis over a range.
     pub fn linear(label: &str, low: f64, high: f64) -> Self {
-        Self { label: label.to_owned(), logarithmic: false, low, high }
+        Self { label: label.to_owned(), logarithmic: false, low, high, names: Vec::new() }
     }
 
     /// A logarithmic axis over a range.
     pub fn logarithmic(label: &str, low: f64, high: f64) -> Self {
-        Self { label: label.to_owned(), logarithmic: true, low, high }
+        Self { label: label.to_owned(), logarithmic: true, low, high, names: Vec::new() }
     }
 
     /// A logarithmic axis that holds all values with some room at both ends; `None` without a positive value.
@@ -42,7 +50,11 @@ impl Axis {
 
     /// Places of the ticks.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        if self.logarithmic { self.logarithmic_ticks() } else { self.linear_ticks() }
+        match (self.names.is_empty(), self.logarithmic) {
+            (false, _) => (0..self.names.len()).map(|place| place as f64).collect(),
+            (true, true) => self.logarithmic_ticks(),
+            (true, false) => self.linear_ticks(),
+        }
     }
 
     fn logarithmic_ticks(&self) -> Vec<f64> {
@@ -73,8 +85,10 @@ impl Axis {
 
     /// The label of a tick at a place.
     pub(super) fn tick_label(&self, place: f64) -> String {
-        let value = if self.logarithmic { 10f64.powf(place) } else { place };
-        number(value)
+        if let Some(name) = self.names.get(place.round() as usize) {
+            return name.clone();
+        }
+        number(if self.logarithmic { 10f64.powf(place) } else { place })
     }
 }
 

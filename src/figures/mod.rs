@@ -1,12 +1,17 @@
 //! Figures: one function per figure turns tables into a [`Figure`], and one renderer draws them all.
 
 mod axis;
+mod constructions;
 mod decodability;
+mod fig1;
 mod fig2a;
+mod fig2b;
+mod fig2c;
 mod fig5;
 mod fig6;
 mod render;
 pub mod rho_distribution;
+mod scaling;
 mod storage;
 
 use std::path::Path;
@@ -86,7 +91,15 @@ pub struct Entry {
 }
 
 /// Every figure that `pipeline.toml` can name.
-pub const FIGURES: [Entry; 4] = [
+pub const FIGURES: [Entry; 8] = [
+    Entry { name: "fig1", stages: &["constructions"], make: |tables| fig1::figure(&tables("constructions")?) },
+    Entry { name: "fig2b", stages: &["constructions"], make: |tables| fig2b::figure(&tables("constructions")?) },
+    Entry { name: "fig2c", stages: &["constructions"], make: |tables| fig2c::figure(&tables("constructions")?) },
+    Entry {
+        name: "constructions",
+        stages: &["constructions"],
+        make: |tables| constructions::figure(&tables("constructions")?),
+    },
     Entry { name: "fig2a", stages: &["storage_cost"], make: |tables| fig2a::figure(&tables("storage_cost")?) },
     Entry { name: "fig5", stages: &["storage_cost"], make: |tables| fig5::figure(&tables("storage_cost")?) },
     Entry { name: "fig6", stages: &["storage_cost"], make: |tables| fig6::figure(&tables("storage_cost")?) },

@@ -40,7 +40,12 @@ fn note_lines(figure: &Figure) -> u32 {
 
 fn size(figure: &Figure, scale: u32) -> (u32, u32) {
     let height = TITLE_HEIGHT + HEAD_HEIGHT + note_lines(figure) * NOTE_HEIGHT + PANEL.1;
-    (scale * (PANEL.0 * figure.panels.len() as u32 + KEY_WIDTH), scale * height)
+    (scale * (figure.panels.iter().map(width).sum::<u32>() + KEY_WIDTH), scale * height)
+}
+
+/// A panel is as wide as any other but for its labels.
+fn width(panel: &Panel) -> u32 {
+    (PANEL.0 as i32 + label_width(&panel.y) - NUMBER_WIDTH) as u32
 }
 
 fn failed(error: impl std::fmt::Display) -> Error {
@@ -126,14 +131,16 @@ fn draw<DB: DrawingBackend>(figure: &Figure, area: &DrawingArea<DB, Shift>, scal
     area.fill(&WHITE)?;
     let (title, rest) = area.split_vertically(scale * TITLE_HEIGHT);
     title.draw(&Text::new(figure.title.clone(), (16 * k, 14 * k), text(19 * k, 20)))?;
-    let (panels, key) = rest.split_horizontally(scale * PANEL.0 * figure.panels.len() as u32);
     let head = scale * (HEAD_HEIGHT + note_lines(figure) * NOTE_HEIGHT);
-    for (panel, panel_area) in figure.panels.iter().zip(panels.split_evenly((1, figure.panels.len().max(1)))) {
+    let mut rest = rest;
+    for panel in &figure.panels {
+        let (panel_area, right) = rest.split_horizontally(scale * width(panel));
+        rest = right;
         let (head, plot) = panel_area.split_vertically(head);
         draw_head(panel, &head, k)?;
         draw_plot(panel, &plot, area, k)?;
     }
-    draw_key(figure, &key, k)
+    draw_key(figure, &rest, k)
 }
 
 /// Title and notes of a panel, above its plot.
@@ -158,7 +165,7 @@ fn draw_plot<DB: DrawingBackend>(
         .margin_top(4 * k)
         .margin_right(22 * k)
         .x_label_area_size(46 * k)
-        .y_label_area_size(74 * k)
+        .y_label_area_size(label_width(&panel.y) * k)
         .build_cartesian_2d(Ruler::new(&panel.x), Ruler::new(&panel.y))?;
     chart
         .configure_mesh()
@@ -190,6 +197,15 @@ fn draw_plot<DB: DrawingBackend>(
         }
     }
     marks.iter().try_for_each(|mark| canvas.draw(mark))
+}
+
+/// Room for the numbers of a vertical axis.
+const NUMBER_WIDTH: i32 = 74;
+
+/// Room for the labels of a vertical axis: numbers are short, names take about seven units a letter.
+fn label_width(axis: &Axis) -> i32 {
+    let longest = axis.names.iter().map(|name| name.chars().count() as i32).max();
+    longest.map_or(NUMBER_WIDTH, |letters| 7 * letters + 12)
 }
 
 /// A mark at a pixel.

@@ -1,9 +1,9 @@
 //! The encoder–decoder construction (2512.00207, algorithm 1): an exact encoder to short codes, a linear decoder from them.
 
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::Array2;
 
-use super::encoder_gadget::{Gadgets, fit};
-use super::gated::GatedMlp;
+use super::encoder_gadget::fit;
+use super::network::Mlp;
 use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
 use crate::rng::Rng;
@@ -11,7 +11,7 @@ use crate::rng::Rng;
 /// A built MLP and how exact its encoder is.
 #[derive(Debug, Clone)]
 pub struct Constructed {
-    pub mlp: GatedMlp,
+    pub mlp: Mlp,
     /// Relative residual of the encoder on the keys.
     pub relative_residual: f64,
 }
@@ -38,7 +38,7 @@ pub fn with_decoder(
     }
     let codes = facts.by_key(&outputs.dot(decoder));
     let gadgets = fit(&facts.keys, codes.view(), slack, rng)?;
-    Ok(Constructed { mlp: stack(&gadgets, decoder), relative_residual: gadgets.relative_residual })
+    Ok(Constructed { mlp: compose(gadgets.mlp().into(), decoder), relative_residual: gadgets.relative_residual })
 }
 
 /// The construction without compression, for `m ≥ d`: the encoder puts out U* itself and the decoder is the identity.
@@ -61,18 +61,19 @@ pub fn direct(facts: &FactSet, outputs: &Array2<f64>, slack: f64, rng: &mut Rng)
     with_decoder(facts, outputs, &Array2::eye(facts.dimension()), slack, rng)
 }
 
-/// `W_down = D·E`: column j of `D` repeated once per hidden unit of gadget j.
-fn stack(gadgets: &Gadgets, decoder: &Array2<f64>) -> GatedMlp {
-    let (gate, up) = gadgets.stacked();
-    let hidden = gadgets.gates.nrows();
-    let columns: Vec<ArrayView2<f64>> = decoder
-        .columns()
-        .into_iter()
-        .map(|column| column.insert_axis(Axis(1)))
-        .flat_map(|column| std::iter::repeat_n(column, hidden))
-        .collect();
-    let down = concatenate(Axis(1), &columns).expect("columns of one height");
-    GatedMlp { gate, gate_bias: None, up, down, activation: gadgets.activation }
+/// The encoder (d → m) with the decoder `D` (d×m) behind it: `W_down ← D·W_down`.
+pub fn compose(encoder: Mlp, decoder: &Array2<f64>) -> Mlp {
+    match encoder {
+        Mlp::Gated(mut mlp) => {
+            mlp.down = decoder.dot(&mlp.down);
+            mlp.into()
+        }
+        Mlp::Plain(mut mlp) => {
+            mlp.down = decoder.dot(&mlp.down);
+            mlp.output_bias = mlp.output_bias.map(|bias| decoder.dot(&bias));
+            mlp.into()
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
-use super::gated::Activation;
+use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::facts::whitening::Whitening;
@@ -33,6 +33,8 @@ pub fn gadget_hidden(facts: usize, dimension: usize, slack: f64) -> usize {
 
 /// Residual above which the system counts as unsolved.
 const LARGEST_RESIDUAL: f64 = 1e-6;
+/// Passes of correction by what is missing.
+const PASSES: usize = 8;
 
 /// Fits gadgets to `outputs (F×m)` on `keys (F×d)`.
 ///
@@ -51,26 +53,49 @@ const LARGEST_RESIDUAL: f64 = 1e-6;
 /// # Errors
 /// When the system cannot be solved to working precision: equal or nearly equal keys, keys that are all zero.
 pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, rng: &mut Rng) -> Result<Gadgets> {
+    fit_with(Activation::Silu, keys, outputs, slack, rng)
+}
+
+/// [`fit`] with another gate, which has to be analytic and no polynomial.
+pub fn fit_with(
+    activation: Activation,
+    keys: &Array2<f64>,
+    outputs: ArrayView2<f64>,
+    slack: f64,
+    rng: &mut Rng,
+) -> Result<Gadgets> {
     let (facts, dimension) = keys.dim();
     let whitening = Whitening::fit(keys, 1.0)?;
     let white = whitening.apply(keys);
-    let activation = Activation::Silu;
     let hidden = gadget_hidden(facts, dimension, slack);
     // White keys have a norm of about √d, so rows of norm about 1 give pre-activations of order 1.
     let gates = gaussian((hidden, dimension), rng) / (dimension as f64).sqrt();
     let activations = gates.dot(&white.t()).mapv(|z| activation.apply(z));
-    let weights = solve(&white, &activations, outputs).map_err(|error| singular(keys, error.what()))?;
-    let ups = split_by_output(&white, &activations, &weights);
-    let gates = gates.dot(&whitening.map);
-    let ups = ups.into_iter().map(|up| up.dot(&whitening.map)).collect();
-    let mut gadgets = Gadgets { gates, ups, activation, relative_residual: 0.0 };
-    let largest = outputs.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let difference = gadgets.encode(keys.view()) - outputs;
-    gadgets.relative_residual = difference.iter().fold(0.0f64, |a, b| a.max(b.abs())) / largest.max(f64::MIN_POSITIVE);
-    if gadgets.relative_residual.is_nan() || gadgets.relative_residual > LARGEST_RESIDUAL {
-        return Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)));
+    let ups = vec![Array2::zeros((hidden, dimension)); outputs.ncols()];
+    let mut gadgets = Gadgets { gates: gates.dot(&whitening.map), ups, activation, relative_residual: f64::INFINITY };
+    let mut missing = outputs.to_owned();
+    // One pass is enough unless the square of the system's condition number is near the reciprocal of the rounding error.
+    for _ in 0..PASSES {
+        let weights = solve(&white, &activations, missing.view()).map_err(|error| singular(keys, error.what()))?;
+        for (up, correction) in gadgets.ups.iter_mut().zip(split_by_output(&white, &activations, &weights)) {
+            *up += &correction.dot(&whitening.map);
+        }
+        missing = &outputs - &gadgets.encode(keys.view());
+        let residual = largest(missing.view()) / largest(outputs).max(f64::MIN_POSITIVE);
+        let is_better = residual < gadgets.relative_residual;
+        gadgets.relative_residual = residual;
+        if residual <= LARGEST_RESIDUAL {
+            return Ok(gadgets);
+        }
+        if !is_better {
+            break;
+        }
     }
-    Ok(gadgets)
+    Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)))
+}
+
+fn largest(table: ArrayView2<f64>) -> f64 {
+    table.iter().fold(0.0, |a, b| a.max(b.abs()))
 }
 
 fn singular(keys: &Array2<f64>, reason: &str) -> Error {
@@ -126,6 +151,16 @@ impl Gadgets {
             output.assign(&(inputs.dot(&up.t()) * &gates).sum_axis(Axis(1)));
         }
         outputs
+    }
+
+    /// The stacked encoder (algorithm 2) as an MLP with m outputs: hidden unit j·h + r is gate r of gadget j.
+    pub fn mlp(&self) -> GatedMlp {
+        let (gate, up) = self.stacked();
+        let (outputs, hidden) = (self.ups.len(), self.gates.nrows());
+        let down = Array2::from_shape_fn((outputs, outputs * hidden), |(output, unit)| {
+            f64::from(u8::from(unit / hidden == output))
+        });
+        GatedMlp { gate, gate_bias: None, up, down, activation: self.activation }
     }
 
     /// The gate and up matrices of the stacked encoder (algorithm 2), m·h rows each: the gates repeated, the ups in turn.

@@ -1,7 +1,7 @@
 //! The gated MLP `g(x) = W_down·(σ(W_gate·x + b) ⊙ (W_up·x))` (2512.00207, §4.1).
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::decoding;
@@ -20,6 +20,8 @@ pub enum Activation {
     Step,
     /// `z`: a bilinear MLP.
     Identity,
+    /// The derivative of SiLU: the gate whose limit pairs of SiLU units are (2512.00207, B.4.3).
+    SiluSlope,
 }
 
 impl Activation {
@@ -30,6 +32,40 @@ impl Activation {
             Self::Relu => z.max(0.0),
             Self::Step => f64::from(u8::from(z > 0.0)),
             Self::Identity => z,
+            Self::SiluSlope => Self::Silu.slope(z),
+        }
+    }
+
+    /// σ of every entry, in place; the match stands outside the loop so that the loop can be vectorised.
+    pub fn apply_to(self, table: &mut Array2<f64>) {
+        match self {
+            Self::Identity => {}
+            Self::Relu => table.mapv_inplace(|z| if z > 0.0 { z } else { 0.0 }),
+            Self::Step => table.mapv_inplace(|z| if z > 0.0 { 1.0 } else { 0.0 }),
+            Self::Silu => table.mapv_inplace(|z| Self::Silu.apply(z)),
+            Self::SiluSlope => table.mapv_inplace(|z| Self::SiluSlope.apply(z)),
+        }
+    }
+
+    /// σ′(z); 0 where a step is.
+    pub fn slope(self, z: f64) -> f64 {
+        let sigmoid = |z: f64| 1.0 / (1.0 + (-z).exp());
+        match self {
+            Self::Silu => sigmoid(z) * (1.0 + z * (1.0 - sigmoid(z))),
+            Self::Relu => f64::from(u8::from(z > 0.0)),
+            Self::Step => 0.0,
+            Self::Identity => 1.0,
+            Self::SiluSlope => sigmoid(z) * (1.0 - sigmoid(z)) * (2.0 + z * (1.0 - 2.0 * sigmoid(z))),
+        }
+    }
+
+    /// The largest |σ′|; infinite for the step.
+    pub fn lipschitz(self) -> f64 {
+        match self {
+            Self::Silu => 1.1,
+            Self::Relu | Self::Identity => 1.0,
+            Self::Step => f64::INFINITY,
+            Self::SiluSlope => 0.5,
         }
     }
 }
@@ -44,8 +80,28 @@ pub struct GatedMlp {
     pub activation: Activation,
 }
 
-/// Hidden units computed at once: keeps memory flat for very wide MLPs.
-const BLOCK: usize = 4096;
+/// Inputs and hidden units computed at once: a block of hidden values stays in cache.
+const INPUTS: usize = 256;
+const UNITS: usize = 512;
+
+/// `W_down·hidden` for a table of inputs, with `hidden(inputs, units)` (n×|units|) asked for in blocks.
+pub(super) fn forward_in_blocks(
+    inputs: ArrayView2<f64>,
+    down: &Array2<f64>,
+    hidden: impl Fn(ArrayView2<f64>, std::ops::Range<usize>) -> Array2<f64>,
+) -> Array2<f64> {
+    let mut outputs = Array2::zeros((inputs.nrows(), down.nrows()));
+    for (rows, mut outputs) in
+        inputs.axis_chunks_iter(Axis(0), INPUTS).zip(outputs.axis_chunks_iter_mut(Axis(0), INPUTS))
+    {
+        for start in (0..down.ncols()).step_by(UNITS) {
+            let stop = (start + UNITS).min(down.ncols());
+            let units = hidden(rows, start..stop);
+            general_mat_mul(1.0, &units, &down.slice(s![.., start..stop]).t(), 1.0, &mut outputs);
+        }
+    }
+    outputs
+}
 
 impl GatedMlp {
     /// Hidden size H.
@@ -58,21 +114,20 @@ impl GatedMlp {
         self.gate.len() + self.up.len() + self.down.len() + self.gate_bias.as_ref().map_or(0, Array1::len)
     }
 
+    /// `σ(W_gate·x + b) ⊙ (W_up·x)` of the units in `range`: (n×d) → (n×|range|).
+    pub fn hidden_units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
+        let mut units = inputs.dot(&self.gate.slice(s![range.clone(), ..]).t());
+        if let Some(bias) = &self.gate_bias {
+            units += &bias.slice(s![range.clone()]);
+        }
+        self.activation.apply_to(&mut units);
+        units *= &inputs.dot(&self.up.slice(s![range, ..]).t());
+        units
+    }
+
     /// Outputs for a table of inputs: (n×d) → (n×d).
     pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
-        let mut outputs = Array2::zeros((inputs.nrows(), self.down.nrows()));
-        for start in (0..self.hidden()).step_by(BLOCK) {
-            let units = s![start..(start + BLOCK).min(self.hidden()), ..];
-            let mut gates = inputs.dot(&self.gate.slice(units).t());
-            if let Some(bias) = &self.gate_bias {
-                gates += &bias.slice(s![start..(start + BLOCK).min(self.hidden())]);
-            }
-            gates.mapv_inplace(|z| self.activation.apply(z));
-            gates *= &inputs.dot(&self.up.slice(units).t());
-            let down = self.down.slice(s![.., start..(start + BLOCK).min(self.hidden())]);
-            general_mat_mul(1.0, &gates, &down.t(), 1.0, &mut outputs);
-        }
-        outputs
+        forward_in_blocks(inputs, &self.down, |rows, units| self.hidden_units(rows, units))
     }
 
     /// Margin of every fact of a fact set; see [`decoding::margins`].
@@ -103,6 +158,17 @@ mod tests {
     use ndarray::array;
 
     #[test]
+    fn slopes_are_those_of_the_functions() {
+        for activation in [Activation::Silu, Activation::Relu, Activation::Identity, Activation::SiluSlope] {
+            for z in [-6.0, -1.3, -0.2, 0.4, 1.1, 7.0] {
+                let difference = (activation.apply(z + 1e-6) - activation.apply(z - 1e-6)) / 2e-6;
+                assert!((activation.slope(z) - difference).abs() < 1e-8, "{activation:?} at {z}");
+                assert!(activation.slope(z).abs() <= activation.lipschitz());
+            }
+        }
+    }
+
+    #[test]
     fn the_forward_pass_is_the_formula() {
         let mlp = GatedMlp {
             gate: array![[1.0, -1.0], [0.5, 2.0], [0.0, 1.0]],
@@ -126,7 +192,7 @@ mod tests {
 
     #[test]
     fn wide_mlps_are_computed_in_blocks_without_a_difference() {
-        let hidden = BLOCK + 7;
+        let hidden = UNITS + 7;
         let entry = |(i, j): (usize, usize)| ((i * 31 + j * 17) as f64 * 0.1).sin();
         let mlp = GatedMlp {
             gate: Array2::from_shape_fn((hidden, 3), entry),

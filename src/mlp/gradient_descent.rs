@@ -1,24 +1,20 @@
-//! Gated MLPs trained by gradient descent (2512.00207, A.1.3): SwiGLU, full batch, cross-entropy over all values, Adam with a
-//! cosine schedule. Gradients are derived by hand; single precision; nothing is allocated in a step.
+//! MLPs trained by gradient descent (2512.00207, A.1.3): full batch, cross-entropy over all values, Adam with a cosine schedule.
 //!
-//! Shapes: keys K (F×d), values V (n×d), gate and up (h×d), down (h×d, the transpose of `W_down`).
-//! Forward: `P = K·[G; U]ᵀ` (F×2h), `H = silu(P_gate) ⊙ P_up` (F×h), `Y = H·D` (F×d), logits `Y·Vᵀ` (F×n).
-//! Logits are made, turned into their gradient and multiplied by V in blocks of rows that stay in cache.
+//! Logits are made, turned into their gradient and multiplied by the values in blocks of rows that stay in cache.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
-use rand::RngExt;
+use ndarray::{Array2, s};
 
-use super::gated::{Activation, GatedMlp};
+use super::network::Mlp;
+use super::trainable::{Architecture, Trainable, matrix, matrix_mut};
 use crate::error::{Error, Result};
-use crate::facts::decoding::stored;
 use crate::facts::fact_set::FactSet;
 use crate::num::adam::{Adam, cosine};
-use crate::num::softmax::{Contribution, cross_entropy_gradient, gated_silu, gated_silu_gradient};
+use crate::num::softmax::{Contribution, cross_entropy_gradient};
 use crate::rng::StreamName;
 
 /// Rows of logits handled at once.
-const LOGIT_ROWS: usize = 64;
+pub const LOGIT_ROWS: usize = 64;
 
 /// How to train.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +28,7 @@ pub struct Settings {
 /// A trained MLP.
 #[derive(Debug, Clone)]
 pub struct Trained {
-    pub mlp: GatedMlp,
+    pub mlp: Mlp,
     /// Steps taken.
     pub steps: usize,
     /// Mean cross-entropy before the last step.
@@ -47,24 +43,31 @@ pub struct Trained {
 /// use factsmith::facts::embeddings::{Kind, draw};
 /// use factsmith::facts::fact_set::{FactSet, random_bijection};
 /// use factsmith::mlp::gradient_descent::{Settings, train};
+/// use factsmith::mlp::trainable::Architecture;
 /// use factsmith::rng::StreamName;
 /// let mut rng = StreamName::new("doc").rng();
 /// let table = draw(Kind::Sphere, 32, 16, &mut rng).unwrap();
 /// let facts = FactSet::new(table.clone(), table, random_bijection(32, &mut rng)).unwrap();
 /// let settings = Settings { steps: 1000, learning_rate: 1e-2, final_learning_rate: 1e-5 };
-/// let trained = train(&facts, 8, settings, StreamName::new("training")).unwrap();
+/// let trained = train(&facts, Architecture::SwiGlu, 8, settings, StreamName::new("training")).unwrap();
 /// assert_eq!(trained.stored, 32);
 /// ```
 ///
 /// # Errors
 /// When `hidden` or `steps` is 0 or the loss stops being a finite number.
-pub fn train(facts: &FactSet, hidden: usize, settings: Settings, name: StreamName) -> Result<Trained> {
+pub fn train(
+    facts: &FactSet,
+    architecture: Architecture,
+    hidden: usize,
+    settings: Settings,
+    name: StreamName,
+) -> Result<Trained> {
     if hidden == 0 || settings.steps == 0 {
         return Err(Error::input(format!("training {hidden} hidden units for {} steps", settings.steps))
             .fix("use at least one hidden unit and one step"));
     }
-    let mut trainer = Trainer::new(facts, hidden, name);
-    let mut adam = Adam::new(trainer.parameters.len());
+    let mut trainer = Trainer::new(facts, architecture, hidden, name);
+    let mut adam = Adam::new(trainer.network.parameters.len());
     let mut loss = f64::INFINITY;
     for step in 0..settings.steps {
         let found = trainer.gradient();
@@ -74,148 +77,78 @@ pub fn train(facts: &FactSet, hidden: usize, settings: Settings, name: StreamNam
                 .fix("use a smaller learning rate"));
         }
         if found.correct == facts.len() {
-            let mlp = trainer.mlp();
-            if stored(&mlp.margins(facts)) == facts.len() {
+            let mlp = trainer.network.mlp();
+            if mlp.stored(facts) == facts.len() {
                 return Ok(Trained { mlp, steps: step, loss, stored: facts.len() });
             }
         }
         let rate = cosine(settings.learning_rate, settings.final_learning_rate, step, settings.steps);
-        adam.step(&mut trainer.parameters, &trainer.gradient, rate as f32);
+        adam.step(&mut trainer.network.parameters, &trainer.network.gradient, rate as f32);
     }
-    let mlp = trainer.mlp();
-    let stored = stored(&mlp.margins(facts));
+    let mlp = trainer.network.mlp();
+    let stored = mlp.stored(facts);
     Ok(Trained { mlp, steps: settings.steps, loss, stored })
 }
 
-/// Parameters, their gradient and every buffer of a step.
+/// A network and the cross-entropy of its decoding.
 pub struct Trainer {
-    keys: Array2<f32>,
+    pub network: Trainable,
     values: Array2<f32>,
     map: Vec<usize>,
-    hidden: usize,
-    /// Gate, up and down, each h×d, one after the other.
-    pub parameters: Vec<f32>,
-    /// Gradient of the mean cross-entropy, in the same order.
-    pub gradient: Vec<f32>,
-    projected: Array2<f32>,
-    activations: Array2<f32>,
-    activation_gradient: Array2<f32>,
-    outputs: Array2<f32>,
-    output_gradient: Array2<f32>,
     logits: Vec<f32>,
 }
 
 impl Trainer {
-    /// Weights uniform on `±1/√fan_in`.
-    pub fn new(facts: &FactSet, hidden: usize, name: StreamName) -> Self {
-        let (count, dimension) = facts.keys.dim();
-        let mut rng = name.rng();
-        let mut uniform = |count: usize, fan_in: usize| -> Vec<f32> {
-            let bound = 1.0 / (fan_in as f64).sqrt();
-            (0..count).map(|_| (bound * (2.0 * rng.random::<f64>() - 1.0)) as f32).collect()
-        };
-        let mut parameters = uniform(2 * hidden * dimension, dimension);
-        parameters.extend(uniform(hidden * dimension, hidden));
+    /// A network of `hidden` units with random weights; see [`Trainable::new`].
+    pub fn new(facts: &FactSet, architecture: Architecture, hidden: usize, name: StreamName) -> Self {
         Self {
-            keys: facts.keys.mapv(|x| x as f32),
+            network: Trainable::new(&facts.keys, architecture, hidden, facts.dimension(), name),
             values: facts.values.mapv(|x| x as f32),
             map: facts.map.clone(),
-            hidden,
-            gradient: vec![0.0; parameters.len()],
-            parameters,
-            projected: Array2::zeros((count, 2 * hidden)),
-            activations: Array2::zeros((count, hidden)),
-            activation_gradient: Array2::zeros((count, hidden)),
-            outputs: Array2::zeros((count, dimension)),
-            output_gradient: Array2::zeros((count, dimension)),
             logits: vec![0.0; LOGIT_ROWS * facts.values.nrows()],
         }
     }
 
-    /// Computes the loss (summed over facts) at the present parameters, and leaves the gradient of its mean in `gradient`.
+    /// Computes the loss (summed over facts) at the present parameters, and leaves the gradient of its mean in the network.
     pub fn gradient(&mut self) -> Contribution {
-        self.forward();
-        let found = self.decode();
-        self.backward();
+        self.network.forward();
+        let Trainable { outputs, output_gradient, .. } = &mut self.network;
+        let found = decode(outputs, &self.values, &self.map, &mut self.logits, output_gradient);
+        self.network.backward();
         found
     }
 
-    /// Multiply–adds of the matrix products of one step.
+    /// Multiply–adds of the matrix products of one step: those of the network, the logits and their gradient.
     pub fn products_per_step(&self) -> usize {
-        let (count, dimension) = self.keys.dim();
-        // Forward 3·F·d·h, backward 4·F·d·h (no gradient with respect to the keys), logits and their gradient 2·F·n·d.
-        count * dimension * (8 * self.hidden + 2 * self.values.nrows()) - count * dimension * self.hidden
-    }
-
-    fn forward(&mut self) {
-        let (hidden, dimension) = (self.hidden, self.keys.ncols());
-        let (input, down) = self.parameters.split_at(2 * hidden * dimension);
-        general_mat_mul(1.0, &self.keys, &matrix(input, 2 * hidden, dimension).t(), 0.0, &mut self.projected);
-        for (row, mut activation) in self.projected.rows().into_iter().zip(self.activations.rows_mut()) {
-            let (gate, up) = row.to_slice().expect("standard layout").split_at(hidden);
-            gated_silu(gate, up, activation.as_slice_mut().expect("standard layout"));
-        }
-        general_mat_mul(1.0, &self.activations, &matrix(down, hidden, dimension), 0.0, &mut self.outputs);
-    }
-
-    fn decode(&mut self) -> Contribution {
-        let (count, width) = (self.map.len(), self.values.nrows());
-        let scale = 1.0 / count as f32;
-        let mut sum = Contribution::default();
-        for start in (0..count).step_by(LOGIT_ROWS) {
-            let stop = (start + LOGIT_ROWS).min(count);
-            let logits = &mut self.logits[..(stop - start) * width];
-            let block = s![start..stop, ..];
-            let mut view = matrix_mut(logits, stop - start, width);
-            general_mat_mul(1.0, &self.outputs.slice(block), &self.values.t(), 0.0, &mut view);
-            let found = cross_entropy_gradient(logits, width, &self.map[start..stop], scale);
-            sum.loss += found.loss;
-            sum.correct += found.correct;
-            let view = matrix(logits, stop - start, width);
-            general_mat_mul(1.0, &view, &self.values, 0.0, &mut self.output_gradient.slice_mut(block));
-        }
-        sum
-    }
-
-    fn backward(&mut self) {
-        let (hidden, dimension) = (self.hidden, self.keys.ncols());
-        let (_, down) = self.parameters.split_at(2 * hidden * dimension);
-        let down = matrix(down, hidden, dimension);
-        let (input_gradient, down_gradient) = self.gradient.split_at_mut(2 * hidden * dimension);
-        let mut down_gradient = matrix_mut(down_gradient, hidden, dimension);
-        general_mat_mul(1.0, &self.activations.t(), &self.output_gradient, 0.0, &mut down_gradient);
-        general_mat_mul(1.0, &self.output_gradient, &down.t(), 0.0, &mut self.activation_gradient);
-        for (mut row, gradient) in self.projected.rows_mut().into_iter().zip(self.activation_gradient.rows()) {
-            let (gate, up) = row.as_slice_mut().expect("standard layout").split_at_mut(hidden);
-            gated_silu_gradient(gate, up, gradient.to_slice().expect("standard layout"));
-        }
-        let mut input_gradient = matrix_mut(input_gradient, 2 * hidden, dimension);
-        general_mat_mul(1.0, &self.projected.t(), &self.keys, 0.0, &mut input_gradient);
-    }
-
-    /// The present parameters as an MLP in double precision.
-    pub fn mlp(&self) -> GatedMlp {
-        let (hidden, dimension) = (self.hidden, self.keys.ncols());
-        let part = |number: usize| {
-            let size = hidden * dimension;
-            matrix(&self.parameters[number * size..(number + 1) * size], hidden, dimension).mapv(f64::from)
-        };
-        GatedMlp {
-            gate: part(0),
-            gate_bias: None,
-            up: part(1),
-            down: part(2).reversed_axes(),
-            activation: Activation::Silu,
-        }
+        self.network.products() + 2 * self.map.len() * self.values.len()
     }
 }
 
-fn matrix(entries: &[f32], rows: usize, columns: usize) -> ArrayView2<'_, f32> {
-    ArrayView2::from_shape((rows, columns), entries).expect("a buffer made for this shape")
-}
-
-fn matrix_mut(entries: &mut [f32], rows: usize, columns: usize) -> ArrayViewMut2<'_, f32> {
-    ArrayViewMut2::from_shape((rows, columns), entries).expect("a buffer made for this shape")
+/// Cross-entropy of `softmax(outputs·Vᵀ)` against `map`: leaves the gradient of its mean with respect to the outputs, and
+/// returns the sum. `outputs` and `output_gradient` F×d, `values` n×d, `logits` a buffer of [`LOGIT_ROWS`]·n.
+pub fn decode(
+    outputs: &Array2<f32>,
+    values: &Array2<f32>,
+    map: &[usize],
+    logits: &mut [f32],
+    output_gradient: &mut Array2<f32>,
+) -> Contribution {
+    let (count, width) = (map.len(), values.nrows());
+    let scale = 1.0 / count as f32;
+    let mut sum = Contribution::default();
+    for start in (0..count).step_by(LOGIT_ROWS) {
+        let stop = (start + LOGIT_ROWS).min(count);
+        let logits = &mut logits[..(stop - start) * width];
+        let block = s![start..stop, ..];
+        let mut view = matrix_mut(logits, stop - start, width);
+        general_mat_mul(1.0, &outputs.slice(block), &values.t(), 0.0, &mut view);
+        let found = cross_entropy_gradient(logits, width, &map[start..stop], scale);
+        sum.loss += found.loss;
+        sum.correct += found.correct;
+        let view = matrix(logits, stop - start, width);
+        general_mat_mul(1.0, &view, values, 0.0, &mut output_gradient.slice_mut(block));
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -233,7 +166,7 @@ mod tests {
     }
 
     /// The plain twin: mean cross-entropy by the definition, in double precision.
-    fn plain_loss(facts: &FactSet, mlp: &GatedMlp) -> f64 {
+    fn plain_loss(facts: &FactSet, mlp: &Mlp) -> f64 {
         let logits = mlp.forward(facts.keys.view()).dot(&facts.values.t());
         let of = |(row, target): (ndarray::ArrayView1<f64>, &usize)| {
             let top = row.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
@@ -245,21 +178,33 @@ mod tests {
     #[test]
     fn loss_and_gradient_agree_with_the_plain_twin() {
         let facts = facts(LOGIT_ROWS + 9, 40, 12);
-        let mut trainer = Trainer::new(&facts, 7, StreamName::new("training"));
+        for architecture in [Architecture::SwiGlu, Architecture::Bilinear, Architecture::Relu] {
+            agrees_with_the_plain_twin(&facts, architecture);
+        }
+    }
+
+    fn agrees_with_the_plain_twin(facts: &FactSet, architecture: Architecture) {
+        let mut trainer = Trainer::new(facts, architecture, 7, StreamName::new("training"));
         let found = trainer.gradient();
-        assert!((found.loss / facts.len() as f64 - plain_loss(&facts, &trainer.mlp())).abs() < 1e-5);
-        let gradient = trainer.gradient.clone();
+        assert!((found.loss / facts.len() as f64 - plain_loss(facts, &trainer.network.mlp())).abs() < 1e-5);
+        let gradient = trainer.network.gradient.clone();
         for index in (0..gradient.len()).step_by(11) {
             let mut loss_at = |step: f32| {
-                let kept = trainer.parameters[index];
-                trainer.parameters[index] = kept + step;
-                let loss = plain_loss(&facts, &trainer.mlp());
-                trainer.parameters[index] = kept;
+                let kept = trainer.network.parameters[index];
+                trainer.network.parameters[index] = kept + step;
+                let loss = plain_loss(facts, &trainer.network.mlp());
+                trainer.network.parameters[index] = kept;
                 loss
             };
-            let difference = (loss_at(1.0 / 256.0) - loss_at(-1.0 / 256.0)) * 128.0;
-            let error = (f64::from(gradient[index]) - difference).abs();
-            assert!(error < 1e-6 + 1e-3 * difference.abs(), "{index}: {} against {difference}", gradient[index]);
+            let (step, here) = (1.0 / 4096.0, loss_at(0.0));
+            let (right, left) = ((loss_at(step) - here) / f64::from(step), (here - loss_at(-step)) / f64::from(step));
+            // At the bend of a rectified unit the gradient is the slope of one side.
+            let found = f64::from(gradient[index]);
+            let error = [0.5 * (left + right), left, right]
+                .iter()
+                .map(|slope| (found - slope).abs())
+                .fold(f64::INFINITY, f64::min);
+            assert!(error < 2e-6 + 1e-3 * found.abs(), "{architecture:?} {index}: {found}, sides {left} and {right}");
         }
     }
 
@@ -269,10 +214,10 @@ mod tests {
         let table = draw(Kind::Sphere, 64, 16, &mut rng).unwrap();
         let facts = FactSet::new(table.clone(), table, random_bijection(64, &mut rng)).unwrap();
         let settings = Settings { steps: 2000, learning_rate: 1e-2, final_learning_rate: 1e-5 };
-        let trained = train(&facts, 12, settings, StreamName::new("training")).unwrap();
+        let trained = train(&facts, Architecture::SwiGlu, 12, settings, StreamName::new("training")).unwrap();
         assert_eq!(trained.stored, 64);
         assert!(trained.steps < 2000, "training stops once the facts are stored");
-        let narrow = train(&facts, 1, settings, StreamName::new("training")).unwrap();
+        let narrow = train(&facts, Architecture::SwiGlu, 1, settings, StreamName::new("training")).unwrap();
         assert!(narrow.stored < 64);
     }
 
@@ -280,9 +225,14 @@ mod tests {
     fn impossible_settings_are_refused() {
         let settings = Settings { steps: 10, learning_rate: 1e-2, final_learning_rate: 1e-5 };
         let facts = facts(8, 8, 4);
-        assert_eq!(train(&facts, 0, settings, StreamName::new("t")).unwrap_err().exit_code(), 2);
-        assert!(train(&facts, 2, Settings { steps: 0, ..settings }, StreamName::new("t")).is_err());
+        assert_eq!(train(&facts, Architecture::SwiGlu, 0, settings, StreamName::new("t")).unwrap_err().exit_code(), 2);
+        assert!(
+            train(&facts, Architecture::SwiGlu, 2, Settings { steps: 0, ..settings }, StreamName::new("t")).is_err()
+        );
         let wild = Settings { steps: 500, learning_rate: 1e30, final_learning_rate: 1e30 };
-        assert!(train(&facts, 2, wild, StreamName::new("t")).is_err(), "divergence is an error, not a failed probe");
+        assert!(
+            train(&facts, Architecture::SwiGlu, 2, wild, StreamName::new("t")).is_err(),
+            "divergence is an error, not a failed probe"
+        );
     }
 }

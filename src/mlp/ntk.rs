@@ -5,7 +5,7 @@
 //! polynomial. Unit r depends on its own draws alone, so the MLP of size m is a prefix of any larger one, up to the factor 1/m.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::facts::decoding;
@@ -13,8 +13,9 @@ use crate::facts::embeddings::{gaussian, normalise_rows};
 use crate::facts::fact_set::FactSet;
 use crate::rng::{Rng, StreamName};
 
-/// Units drawn and computed at once.
+/// Units drawn and computed at once, and keys.
 const BLOCK: usize = 256;
+const KEYS: usize = 256;
 
 /// Settings of the construction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,9 +78,7 @@ impl<'a> NestedNtk<'a> {
             let gate = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
             let mut down = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
             normalise_rows(&mut down);
-            let mut weights = keys.dot(&gate.t()).mapv(|z| hermite(self.settings.degree, z));
-            weights *= &self.targets.dot(&down.t());
-            let up = weights.t().dot(keys);
+            let up = up_rows(keys.view(), self.targets.view(), &gate, &down, self.settings.degree);
             for (all, new) in [(&mut self.gate, &gate), (&mut self.up, &up), (&mut self.down, &down)] {
                 all.append(ndarray::Axis(0), new.view()).expect("rows of one width");
             }
@@ -89,11 +88,15 @@ impl<'a> NestedNtk<'a> {
     /// Adds the outputs of units `from..to` on the keys.
     fn accumulate(&self, outputs: &mut Array2<f64>, from: usize, to: usize) {
         let keys = &self.facts.keys;
-        for start in (from..to).step_by(BLOCK) {
-            let units = s![start..(start + BLOCK).min(to), ..];
-            let mut hidden = keys.dot(&self.gate.slice(units).t()).mapv(|z| self.settings.activation.apply(z));
-            hidden *= &keys.dot(&self.up.slice(units).t());
-            general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, outputs);
+        for (keys, mut outputs) in keys.axis_chunks_iter(Axis(0), KEYS).zip(outputs.axis_chunks_iter_mut(Axis(0), KEYS))
+        {
+            for start in (from..to).step_by(BLOCK) {
+                let units = s![start..(start + BLOCK).min(to), ..];
+                let mut hidden = keys.dot(&self.gate.slice(units).t());
+                self.settings.activation.apply_to(&mut hidden);
+                hidden *= &keys.dot(&self.up.slice(units).t());
+                general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, &mut outputs);
+            }
         }
     }
 
@@ -123,6 +126,26 @@ impl<'a> NestedNtk<'a> {
     }
 }
 
+/// `[h_q(K·Gᵀ) ⊙ (T·Dᵀ)]ᵀ·K` for gates and down columns given as rows: m×d, in blocks of keys that stay in cache.
+fn up_rows(
+    keys: ArrayView2<f64>,
+    targets: ArrayView2<f64>,
+    gate: &Array2<f64>,
+    down: &Array2<f64>,
+    degree: u32,
+) -> Array2<f64> {
+    let mut up = Array2::zeros(gate.dim());
+    for (keys, targets) in keys.axis_chunks_iter(Axis(0), KEYS).zip(targets.axis_chunks_iter(Axis(0), KEYS)) {
+        let mut weights = keys.dot(&gate.t());
+        if degree != 1 {
+            weights.mapv_inplace(|z| hermite(degree, z));
+        }
+        weights *= &targets.dot(&down.t());
+        general_mat_mul(1.0, &weights.t(), &keys, 1.0, &mut up);
+    }
+    up
+}
+
 /// The up projection for given gates `G (m×d)` and down columns `D (d×m)`: `U = (1/m)[h_q(K·Gᵀ) ⊙ (T·D)]ᵀ·K`.
 pub fn up_projection(
     keys: ArrayView2<f64>,
@@ -131,8 +154,7 @@ pub fn up_projection(
     down: ArrayView2<f64>,
     degree: u32,
 ) -> Array2<f64> {
-    let weights = keys.dot(&gate.t()).mapv(|z| hermite(degree, z)) * targets.dot(&down);
-    weights.t().dot(&keys) / gate.nrows() as f64
+    up_rows(keys, targets, &gate.to_owned(), &down.t().to_owned(), degree) / gate.nrows() as f64
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! between bins q−1 and q, so a key of bin q sees gates 0…q open. Each bin has its own linear map `s_q` (least norm solution of
 //! `K_bin·s_q = o_bin`), and gate q carries the step `a_q = s_q − s_(q−1)`: the sum telescopes to `s_bin(k)·k = o`. O(F·d²) time.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
@@ -15,40 +15,60 @@ use crate::rng::Rng;
 /// Share of `d` that a bin holds: full bins are badly conditioned (up to 1e3), three quarters are not (below 15).
 const FILL: f64 = 0.75;
 
-/// Fits a staircase to `outputs (F×m)` on `keys (F×d)`: a gated MLP with step gates, m outputs, m·⌈F/b⌉ hidden units.
+/// A staircase: gate q opens where `⟨direction, x⟩` exceeds `thresholds[q]` and adds the map `steps[q]` (d×m).
+#[derive(Debug, Clone)]
+pub struct Staircase {
+    pub direction: Array1<f64>,
+    pub thresholds: Vec<f64>,
+    pub steps: Vec<Array2<f64>>,
+}
+
+/// Fits a staircase to `outputs (F×m)` on `keys (F×d)`, m·⌈F/b⌉ hidden units as an MLP.
 ///
 /// # Errors
 /// When keys of one bin are linearly dependent, or two keys at the border of two bins have the same height along `z`.
-pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, rng: &mut Rng) -> Result<GatedMlp> {
+pub fn fit(keys: &Array2<f64>, outputs: ArrayView2<f64>, rng: &mut Rng) -> Result<Staircase> {
     let (facts, dimension) = keys.dim();
-    let count = outputs.ncols();
-    let direction = gaussian((1, dimension), rng);
-    let heights = keys.dot(&direction.row(0));
+    let direction = gaussian((1, dimension), rng).row(0).to_owned();
+    let heights = keys.dot(&direction);
     let mut order: Vec<usize> = (0..facts).collect();
     order.sort_by(|a, b| heights[*a].total_cmp(&heights[*b]));
     let bin = ((FILL * dimension as f64) as usize).clamp(1, dimension);
     let bins: Vec<&[usize]> = order.chunks(bin).collect();
-    let steps = bins.len();
-    let mut gate = Array2::zeros((count * steps, dimension));
-    let mut bias = Array1::zeros(count * steps);
-    let mut up = Array2::zeros((count * steps, dimension));
-    let mut previous = Array2::<f64>::zeros((dimension, count));
+    let mut staircase = Staircase { direction, thresholds: Vec::new(), steps: Vec::new() };
+    let mut previous = Array2::<f64>::zeros((dimension, outputs.ncols()));
     for (step, members) in bins.iter().enumerate() {
         let maps = least_norm_solution(&keys.select(Axis(0), members), outputs.select(Axis(0), members).view())?;
-        let threshold = threshold(&heights, step.checked_sub(1).map(|before| bins[before]), members)?;
-        for output in 0..count {
-            let unit = output * steps + step;
-            gate.row_mut(unit).assign(&direction.row(0));
-            bias[unit] = -threshold;
-            up.row_mut(unit).assign(&(&maps.column(output) - &previous.column(output)));
-        }
+        staircase.thresholds.push(threshold(&heights, step.checked_sub(1).map(|before| bins[before]), members)?);
+        staircase.steps.push(&maps - &previous);
         previous = maps;
     }
-    let mut down = Array2::zeros((count, count * steps));
-    for output in 0..count {
-        down.slice_mut(s![output, output * steps..(output + 1) * steps]).fill(1.0);
+    Ok(staircase)
+}
+
+impl Staircase {
+    /// Number of outputs m.
+    pub fn outputs(&self) -> usize {
+        self.steps[0].ncols()
     }
-    Ok(GatedMlp { gate, gate_bias: Some(bias), up, down, activation: Activation::Step })
+
+    /// The staircase as an MLP with step gates and m outputs: hidden unit j·r + q is step q of output j.
+    pub fn mlp(&self) -> GatedMlp {
+        let (count, steps, dimension) = (self.outputs(), self.steps.len(), self.direction.len());
+        let unit = |unit: usize| (unit / steps, unit % steps);
+        GatedMlp {
+            gate: Array2::from_shape_fn((count * steps, dimension), |(_, axis)| self.direction[axis]),
+            gate_bias: Some(Array1::from_shape_fn(count * steps, |row| -self.thresholds[unit(row).1])),
+            up: Array2::from_shape_fn((count * steps, dimension), |(row, axis)| {
+                let (output, step) = unit(row);
+                self.steps[step][[axis, output]]
+            }),
+            down: Array2::from_shape_fn((count, count * steps), |(output, row)| {
+                f64::from(u8::from(unit(row).0 == output))
+            }),
+            activation: Activation::Step,
+        }
+    }
 }
 
 fn threshold(heights: &Array1<f64>, before: Option<&[usize]>, members: &[usize]) -> Result<f64> {
@@ -75,7 +95,7 @@ mod tests {
             let mut rng = StreamName::new("test").with(facts as u64).rng();
             let keys = draw(Kind::Sphere, facts, dimension, &mut rng).unwrap();
             let wanted = draw(Kind::Gaussian, facts, outputs, &mut rng).unwrap();
-            let mlp = fit(&keys, wanted.view(), &mut rng).unwrap();
+            let mlp = fit(&keys, wanted.view(), &mut rng).unwrap().mlp();
             let difference = mlp.forward(keys.view()) - &wanted;
             assert!(difference.iter().all(|x| x.abs() < 1e-11), "{difference}");
             assert_eq!(mlp.hidden(), outputs * facts.div_ceil(dimension * 3 / 4));

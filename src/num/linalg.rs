@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 unsafe extern "C" {
     fn openblas_set_num_threads(threads: std::ffi::c_int);
     fn openblas_get_corename() -> *const std::ffi::c_char;
+    fn openblas_get_config() -> *const std::ffi::c_char;
 }
 
 /// Holds OpenBLAS to one thread; only the first call acts.
@@ -24,10 +25,15 @@ fn single_thread() {
     ONCE.call_once(|| unsafe { openblas_set_num_threads(1) });
 }
 
-/// The processor kernel that the linked OpenBLAS chose, for receipts: results can differ in the last bits between kernels.
-pub fn blas_kernel() -> String {
-    // SAFETY: OpenBLAS returns a pointer to a static, zero-terminated string.
-    unsafe { std::ffi::CStr::from_ptr(openblas_get_corename()) }.to_string_lossy().into_owned()
+/// The linked OpenBLAS and the processor kernel that it chose, for receipts: results can differ in the last bits between
+/// kernels.
+pub fn blas() -> String {
+    // SAFETY: OpenBLAS returns pointers to static, zero-terminated strings.
+    let text = |pointer| unsafe { std::ffi::CStr::from_ptr(pointer) }.to_string_lossy().into_owned();
+    // SAFETY: both functions of the linked OpenBLAS take nothing and may be called at any time.
+    let (config, kernel) = unsafe { (text(openblas_get_config()), text(openblas_get_corename())) };
+    let version: Vec<&str> = config.split_whitespace().take(2).collect();
+    format!("{}, kernel {kernel}", version.join(" "))
 }
 
 fn failed(operation: &str, error: impl std::fmt::Display) -> Error {

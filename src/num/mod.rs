@@ -2,6 +2,8 @@
 
 pub mod adam;
 pub mod cholesky;
+pub mod factor;
+pub mod gates;
 pub mod linalg;
 pub mod pricing;
 pub mod softmax;

@@ -1,4 +1,4 @@
-//! Vector kernels of training: exponential, softmax cross-entropy with its gradient, gated SiLU.
+//! Vector kernels of training: exponential, softmax cross-entropy with its gradient.
 //!
 //! No fused multiply-add is used: the kernels give the same bits at every vector width.
 
@@ -8,7 +8,7 @@ const LANES: usize = 16;
 
 /// `eˣ` in single precision, within 2 units in the last place for −87 ≤ x ≤ 88; clamped outside.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(super) fn exp(x: f32) -> f32 {
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 88.0 { 88.0 } else { x };
     // Rounds x/ln 2 to the nearest whole number by adding and taking away 1.5·2²³.
@@ -57,8 +57,9 @@ pub fn cross_entropy_gradient(logits: &mut [f32], width: usize, targets: &[usize
     sum
 }
 
+/// The largest entry; negative infinity for an empty row.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
-fn maximum(row: &[f32]) -> f32 {
+pub fn maximum(row: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = row.chunks_exact(LANES);
     let rest = chunks.remainder();
@@ -106,26 +107,6 @@ fn scale_row(row: &mut [f32], factor: f32) {
     }
 }
 
-/// Gated SiLU of one row: `hidden = silu(gate) ⊙ up`, `silu(z) = z/(1 + e^(−z))`.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
-pub fn gated_silu(gate: &[f32], up: &[f32], hidden: &mut [f32]) {
-    for ((hidden, gate), up) in hidden.iter_mut().zip(gate).zip(up) {
-        *hidden = gate / (1.0 + exp(-gate)) * up;
-    }
-}
-
-/// Gradient of [`gated_silu`]: replaces `gate` and `up` by the gradients with respect to them.
-#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
-pub fn gated_silu_gradient(gate: &mut [f32], up: &mut [f32], hidden_gradient: &[f32]) {
-    for ((gate, up), gradient) in gate.iter_mut().zip(up).zip(hidden_gradient) {
-        let sigmoid = 1.0 / (1.0 + exp(-*gate));
-        let silu = *gate * sigmoid;
-        let slope = sigmoid + silu * (1.0 - sigmoid);
-        *gate = gradient * *up * slope;
-        *up = gradient * silu;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,18 +146,5 @@ mod tests {
     fn a_tie_is_not_correct() {
         let mut logits = vec![1.0, 1.0, 0.0, 2.0, 1.0, 0.0];
         assert_eq!(cross_entropy_gradient(&mut logits, 3, &[0, 0], 1.0).correct, 1);
-    }
-
-    #[test]
-    fn the_gated_silu_gradient_is_that_of_the_function() {
-        let value = |gate: f64, up: f64| gate / (1.0 + (-gate).exp()) * up;
-        for (gate, up) in [(0.3, -1.2), (-2.0, 0.7), (4.0, 2.0), (0.0, 1.0)] {
-            let (mut dgate, mut dup) = ([gate as f32], [up as f32]);
-            gated_silu_gradient(&mut dgate, &mut dup, &[1.5]);
-            let step = 1e-5;
-            let by_gate = 1.5 * (value(gate + step, up) - value(gate - step, up)) / (2.0 * step);
-            let by_up = 1.5 * (value(gate, up + step) - value(gate, up - step)) / (2.0 * step);
-            assert!((f64::from(dgate[0]) - by_gate).abs() < 1e-5 && (f64::from(dup[0]) - by_up).abs() < 1e-5);
-        }
     }
 }

@@ -69,8 +69,17 @@ pub fn fact_set(dimension: usize, facts: usize, kappa: f64, keys: Keys, seed: u6
         Keys::Tied => values.clone(),
         Keys::Isotropic => sphere(dimension, facts, seed)?,
     };
-    let name = StreamName::new("fact map").with(facts as u64).with(seed);
-    FactSet::new(keys, values, random_bijection(facts, &mut name.rng()))
+    FactSet::new(keys, values, bijection(facts, seed))
+}
+
+/// The fact set of one seed on the sphere as drawn, keys tied to values (2512.00207, A.1.1), a random bijection.
+pub fn spherical_fact_set(dimension: usize, facts: usize, seed: u64) -> Result<FactSet> {
+    let table = sphere(dimension, facts, seed)?;
+    FactSet::new(table.clone(), table, bijection(facts, seed))
+}
+
+fn bijection(facts: usize, seed: u64) -> Vec<usize> {
+    random_bijection(facts, &mut StreamName::new("fact map").with(facts as u64).with(seed).rng())
 }
 
 #[cfg(test)]

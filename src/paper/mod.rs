@@ -2,13 +2,23 @@
 
 use crate::pipeline::experiment::Experiment;
 
+pub mod construction_cost;
+pub mod construction_rows;
 pub mod costs;
 pub mod decodability;
+pub mod encoders;
 pub mod fact_sets;
 pub mod measures;
+pub mod random_decoders;
 pub mod storage_cost;
 
 /// Every experiment that `pipeline.toml` can name.
 pub fn experiments() -> Vec<&'static dyn Experiment> {
-    vec![&decodability::DecodabilityOfTables, &storage_cost::StorageCost]
+    vec![
+        &decodability::DecodabilityOfTables,
+        &storage_cost::StorageCost,
+        &construction_cost::ConstructionCost,
+        &encoders::Encoders,
+        &random_decoders::RandomDecoders,
+    ]
 }

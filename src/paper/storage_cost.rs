@@ -12,10 +12,11 @@ use crate::facts::fact_set::FactSet;
 use crate::facts::geometry::coherence;
 use crate::facts::whitening::Whitening;
 use crate::mlp::encoder_decoder::{direct, with_decoder};
-use crate::mlp::gated::GatedMlp;
 use crate::mlp::gradient_descent::{self, train};
 use crate::mlp::johnson_lindenstrauss::NestedDecoder;
+use crate::mlp::network::Mlp;
 use crate::mlp::ntk::{self, NestedNtk};
+use crate::mlp::trainable::Architecture;
 use crate::pipeline::experiment::{self, Experiment, Params};
 use crate::rng::StreamName;
 use crate::table::Record;
@@ -142,7 +143,7 @@ struct Outcome {
     /// Smallest and largest size over the draws of random parts, where there are several.
     draws: Option<(usize, usize)>,
     /// The MLP of the found size, for the raw fact set.
-    mlp: Option<GatedMlp>,
+    mlp: Option<Mlp>,
     relative_residual: Option<f64>,
 }
 
@@ -182,7 +183,7 @@ impl Search {
     }
 
     /// The MLP for the raw fact set.
-    fn fold(&self, mut mlp: GatedMlp) -> GatedMlp {
+    fn fold(&self, mut mlp: Mlp) -> Mlp {
         if let Some(whitening) = &self.value_whitening {
             mlp = mlp.fold_value_whitening(whitening);
         }
@@ -203,9 +204,15 @@ impl Search {
             step: 1.25,
             precision: 0.0,
         };
-        let mut best: Option<(usize, GatedMlp)> = None;
+        let mut best: Option<(usize, Mlp)> = None;
         let found = smallest_size(range, count, |hidden| {
-            let trained = train(&self.coded, hidden, settings, self.stream("training").with(hidden as u64))?;
+            let trained = train(
+                &self.coded,
+                Architecture::SwiGlu,
+                hidden,
+                settings,
+                self.stream("training").with(hidden as u64),
+            )?;
             let mlp = self.fold(trained.mlp);
             let stored = stored(&mlp.margins(&self.facts));
             if stored == count && best.as_ref().is_none_or(|(size, _)| hidden < *size) {
@@ -274,7 +281,7 @@ impl Search {
         };
         let mut family = NestedNtk::new(&self.coded, targets, ntk::Settings::default(), self.stream("features"));
         let found = smallest_size(range, count, |size| Ok(stored(&family.margins(size))))?;
-        let mlp = found.size.map(|size| self.fold(family.mlp(size)));
+        let mlp = found.size.map(|size| self.fold(family.mlp(size).into()));
         Ok(Outcome { found, draws: None, mlp, relative_residual: None })
     }
 
@@ -295,8 +302,8 @@ impl Search {
             .with("size", reached)
             .with("size_smallest_draw", draws.map(|(smallest, _)| smallest))
             .with("size_largest_draw", draws.map(|(_, largest)| largest))
-            .with("hidden", mlp.map(GatedMlp::hidden))
-            .with("parameters", mlp.map(GatedMlp::parameters))
+            .with("hidden", mlp.map(Mlp::hidden))
+            .with("parameters", mlp.map(Mlp::parameters))
             .with("stored", verified)
             .with("smallest_margin", margins.map(|margins| margins.iter().copied().fold(f64::INFINITY, f64::min)))
             .with("relative_residual", outcome.relative_residual)

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use super::plan::Cell;
-use super::{experiment::Experiment, segment};
+use super::experiment::{Experiment, Params};
+use super::segment;
 use crate::error::{Error, Result};
 use crate::table::{Record, Table};
 
@@ -17,10 +17,10 @@ thread_local! {
 }
 
 /// Computes a cell. A panic, an error, a value that is not finite and rows that do not fit together are errors.
-pub fn attempt(experiment: &dyn Experiment, cell: &Cell) -> Result<Vec<Record>> {
+pub fn attempt(experiment: &dyn Experiment, params: &Params, seed: u64) -> Result<Vec<Record>> {
     install_hook();
     PLACE_OF_PANIC.set(Some(String::new()));
-    let outcome = catch_unwind(AssertUnwindSafe(|| experiment.run(&cell.point.params, cell.seed)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| experiment.run(params, seed)));
     let place = PLACE_OF_PANIC.take().unwrap_or_default();
     let records = outcome.map_err(|panic| Error::failure(format!("panicked{place}: {}", message(&*panic))))??;
     check(&records)?;

@@ -1,13 +1,15 @@
-//! Finished cells of a run, one line each, durable the moment they are finished.
+//! Finished cells of a run, one line each.
 //!
-//! A line is the BLAKE3 of its JSON, a space, the JSON. A run that is killed loses at most the line it was writing.
+//! A run that is killed loses at most the lines it was writing; a line that is damaged is noticed by its checksum.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::checked_line;
 use super::experiment::Params;
 use super::key::{Key, canonical_json};
 use super::store::FORMAT;
@@ -55,20 +57,20 @@ pub struct Content {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     length: u64,
 }
 
 impl Journal {
     /// Starts a new journal in `folder`.
     pub fn create(folder: &Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| Error::io("create the folder", folder, &error))?;
+        durable::create_folder(folder)?;
         for number in 0_u32.. {
             let path = folder.join(format!("{}-{number}.jsonl", std::process::id()));
             match OpenOptions::new().append(true).create_new(true).open(&path) {
                 Ok(file) => {
                     durable::sync_folder(folder)?;
-                    return Ok(Self { path, file, length: 0 });
+                    return Ok(Self { path, file: Arc::new(file), length: 0 });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io("create the journal", &path, &error)),
@@ -77,11 +79,9 @@ impl Journal {
         Err(Error::failure("no name is left for a journal"))
     }
 
-    /// Appends a cell; it survives anything once this returns.
-    pub fn append(&mut self, cell: &FinishedCell) -> Result<()> {
-        let line = line(cell)?;
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
-        if let Err(error) = written {
+    /// Appends the line of a cell; it survives the death of this process once this returns.
+    pub fn append(&mut self, line: &str) -> Result<()> {
+        if let Err(error) = self.file.as_ref().write_all(line.as_bytes()) {
             // Half a line (a full disk) must not be glued to the next one; when even this fails, reading reports it.
             let _ = self.file.set_len(self.length);
             return Err(Error::io("write the journal", &self.path, &error));
@@ -89,12 +89,18 @@ impl Journal {
         self.length += line.len() as u64;
         Ok(())
     }
+
+    /// What makes the lines appended so far survive anything. It needs no journal, so that lines can be appended
+    /// meanwhile.
+    pub fn syncer(&self) -> impl FnOnce() -> Result<()> + use<> {
+        let (file, path) = (Arc::clone(&self.file), self.path.clone());
+        move || file.sync_data().map_err(|error| Error::io("write the journal", &path, &error))
+    }
 }
 
-fn line(cell: &FinishedCell) -> Result<String> {
-    let json = serde_json::to_string(&WrittenLine { format: FORMAT, cell })
-        .map_err(|error| Error::failure(format!("cannot write the cell as JSON: {error}")))?;
-    Ok(format!("{} {json}\n", blake3::hash(json.as_bytes()).to_hex()))
+/// The line of a cell.
+pub fn line(cell: &FinishedCell) -> Result<String> {
+    checked_line::write(&WrittenLine { format: FORMAT, cell })
 }
 
 /// Reads the journal at `path`, leaving out what is damaged.
@@ -114,11 +120,7 @@ pub fn read(path: &Path) -> std::io::Result<Content> {
 }
 
 fn parse(line: &[u8]) -> Option<FinishedCell> {
-    let (checksum, json) = std::str::from_utf8(line).ok()?.split_once(' ')?;
-    if blake3::hash(json.as_bytes()).to_hex().as_str() != checksum {
-        return None;
-    }
-    let ReadLine { format, cell } = serde_json::from_str(json).ok()?;
+    let ReadLine { format, cell } = checked_line::read(line)?;
     let key = Key::new(&cell.experiment, cell.version, &canonical_json(&cell.params), cell.seed);
     (format == FORMAT && key == cell.key).then_some(cell)
 }
@@ -141,7 +143,7 @@ pub(super) mod tests {
         let mut journal = Journal::create(folder).unwrap();
         let cells: Vec<FinishedCell> = (0..3).map(|seed| cell(seed, rows(seed))).collect();
         for cell in &cells {
-            journal.append(cell).unwrap();
+            journal.append(&line(cell).unwrap()).unwrap();
         }
         (journal.path, cells)
     }

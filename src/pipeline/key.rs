@@ -36,6 +36,17 @@ impl Key {
         let bytes = blake3::Hash::from_hex(text).map_err(|_| Error::input(format!("'{text}' is not a cell key")))?;
         Ok(Self(*bytes.as_bytes()))
     }
+
+    /// Its first digits: enough to name a cell to `factsmith replay`.
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(12).collect()
+    }
+
+    /// Which of `slots` this key falls into, evenly over all keys.
+    pub(super) fn slot(&self, slots: u32) -> u32 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        (u64::from_le_bytes([a, b, c, d, e, f, g, h]) % u64::from(slots)) as u32
+    }
 }
 
 impl fmt::Display for Key {

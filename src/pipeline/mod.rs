@@ -6,9 +6,14 @@
 
 mod assemble;
 mod attempt;
+mod checked_line;
+mod compaction;
 pub mod compare;
+mod compute;
 mod cost;
 pub mod experiment;
+pub mod failures;
+pub mod garbage;
 pub mod grid;
 mod journal;
 pub mod key;
@@ -19,9 +24,13 @@ pub mod plan;
 pub mod profile;
 pub mod progress;
 pub mod receipt;
+pub mod replay;
 pub mod results;
 pub mod run;
 mod segment;
+pub mod shard;
 pub mod sources;
+pub mod stop;
 pub mod store;
+pub mod verify;
 mod writable;

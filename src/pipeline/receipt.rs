@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::durable;
@@ -13,8 +14,17 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Receipt {
     pub factsmith: String,
+    /// The compiler, as it names itself.
+    #[serde(default)]
+    pub toolchain: String,
+    /// The libraries that the numbers depend on.
+    #[serde(default)]
+    pub arithmetic: String,
     pub machine: Machine,
     pub stages: BTreeMap<String, StageReceipt>,
+    /// The verdict on each claim, as `factsmith claims` last gave it on these tables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub claims: BTreeMap<String, String>,
 }
 
 /// The machine of the last run.
@@ -38,8 +48,11 @@ pub struct StageReceipt {
     pub file_hash: String,
     /// The sum over all cells, whenever they were computed.
     pub cell_seconds: f64,
-    /// Of the last run that computed cells of this stage, as are the next two.
+    /// Of the last run that computed cells of this stage, as is all that follows.
     pub run_seconds: f64,
+    /// Processor time of all threads of that run.
+    #[serde(default)]
+    pub cpu_seconds: f64,
     pub threads: usize,
     pub finished: String,
 }
@@ -51,13 +64,45 @@ impl Receipt {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Writes it, with the machine and version of this process.
-    pub fn write(mut self, path: &Path) -> Result<()> {
+    /// Writes it, with the machine, version and toolchain of this process.
+    pub fn write(mut self, path: &Path, arithmetic: &str) -> Result<()> {
         env!("CARGO_PKG_VERSION").clone_into(&mut self.factsmith);
+        env!("FACTSMITH_TOOLCHAIN").clone_into(&mut self.toolchain);
+        arithmetic.clone_into(&mut self.arithmetic);
         self.machine = Machine::this();
-        let text = serde_json::to_string_pretty(&self).map_err(|error| Error::failure(error.to_string()))?;
+        self.keep(path)
+    }
+
+    /// Writes it as it is.
+    pub fn keep(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::failure(error.to_string()))?;
         durable::replace_text(path, &format!("{text}\n")).map(drop)
     }
+}
+
+/// The time that a run takes.
+pub struct Stopwatch {
+    wall: Instant,
+    cpu: Duration,
+}
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        Self { wall: Instant::now(), cpu: cpu() }
+    }
+
+    pub fn wall_seconds(&self) -> f64 {
+        self.wall.elapsed().as_secs_f64()
+    }
+
+    /// Processor time of all threads of this process.
+    pub fn cpu_seconds(&self) -> f64 {
+        cpu().saturating_sub(self.cpu).as_secs_f64()
+    }
+}
+
+fn cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 impl Machine {
@@ -114,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("receipt.json");
         assert_eq!(Receipt::read(&path), Receipt::default());
-        Receipt::default().write(&path).unwrap();
+        Receipt::default().write(&path, "OpenBLAS").unwrap();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(Receipt::read(&path).factsmith, env!("CARGO_PKG_VERSION"));
         for length in 0..bytes.len() - 1 {

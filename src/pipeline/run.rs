@@ -2,21 +2,19 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use super::assemble;
-use super::attempt::attempt;
+use super::compute::{Done, Job, compute};
 use super::experiment::Experiment;
-use super::journal::FinishedCell;
 use super::key::Key;
 use super::manifest::Manifest;
 use super::plan::{Cell, Plan, PlannedStage};
 use super::profile::Profile;
-use super::progress::{Progress, count, tell};
-use super::receipt::{Receipt, StageReceipt, utc_now};
+use super::progress::{count, tell};
+use super::receipt::{Receipt, StageReceipt, Stopwatch, utc_now};
 use super::results::{Results, TableState};
+use super::shard::Shard;
+use super::stop::Stop;
 use super::store::Store;
 use super::writable::WritableStore;
 use crate::error::{Error, Result};
@@ -31,8 +29,15 @@ pub struct Request<'a> {
     pub store: &'a Path,
     pub results: &'a Path,
     pub threads: usize,
+    /// Computes only this share of the cells, beside other shards; the last of them to end writes the tables.
+    pub shard: Option<Shard>,
+    /// Begins no new cell after the first failure.
+    pub fail_fast: bool,
+    pub stop: &'a Stop,
     /// Tells no progress; the outcome has all failures.
     pub quiet: bool,
+    /// The libraries that the numbers depend on, for the receipt.
+    pub arithmetic: &'a str,
 }
 
 /// What a run did.
@@ -41,6 +46,8 @@ pub struct Outcome {
     pub stages: Vec<StageOutcome>,
     /// In plan order, whichever came first.
     pub failures: Vec<Failure>,
+    /// Whether it was stopped while cells were left.
+    pub interrupted: bool,
     pub seconds: f64,
 }
 
@@ -51,6 +58,8 @@ pub struct StageOutcome {
     pub cells: usize,
     pub computed: usize,
     pub failed: usize,
+    /// Cells that are not there and were not begun: after an end ahead of time, or for other shards.
+    pub left: usize,
     pub table: TableOutcome,
 }
 
@@ -59,7 +68,7 @@ pub struct StageOutcome {
 pub enum TableOutcome {
     Written,
     Unchanged,
-    /// Cells failed; an older table stays.
+    /// Cells failed or are left; an older table stays.
     NotWritten,
     /// The stage has no cells in this profile.
     NoCells,
@@ -69,26 +78,44 @@ pub enum TableOutcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     pub stage: String,
-    /// Canonical parameters as JSON; empty for a table.
+    /// The cell; `None` for a table.
+    pub cell: Option<FailedInputs>,
+    pub error: Error,
+}
+
+/// What went into a cell that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedInputs {
+    pub key: Key,
+    /// Canonical parameters as JSON.
     pub params: String,
     pub seed: u64,
-    pub error: Error,
 }
 
 impl Failure {
     /// Everything about it in one line.
     pub fn line(&self) -> String {
         let error = self.error.to_string().replace('\n', ";");
-        if self.params.is_empty() {
-            return format!("stage '{}': {error}", self.stage);
+        match &self.cell {
+            None => format!("stage '{}': {error}", self.stage),
+            Some(FailedInputs { key, params, seed }) => {
+                format!("stage '{}', cell {}, params {params}, seed {seed}: {error}", self.stage, key.short())
+            }
         }
-        format!("stage '{}', params {}, seed {}: {error}", self.stage, self.params, self.seed)
     }
 }
 
 impl Outcome {
-    /// The error of a run in which something failed: one line that repeats the first failure.
+    /// The error of a run that was interrupted, or in which something failed: then one line that repeats the first
+    /// failure.
     pub fn error(&self) -> Option<Error> {
+        if self.interrupted {
+            let left = count(self.stages.iter().map(|stage| stage.left).sum(), "cell");
+            return Some(
+                Error::interrupted(format!("interrupted with {left} left; what is finished is kept"))
+                    .fix("give the same command again to go on"),
+            );
+        }
         let first = self.failures.first()?;
         Some(Error::failure(format!("{}, first: {}", count(self.failures.len(), "failure"), first.line())))
     }
@@ -101,33 +128,66 @@ impl Outcome {
 
 /// Runs what is stale. Takes no lock and writes nothing when nothing is.
 pub fn run(request: &Request) -> Result<Outcome> {
-    let started = Instant::now();
-    let results = Results::new(request.results, request.profile);
-    if let Some(outcome) = nothing_to_do(request, &results)? {
-        return Ok(Outcome { seconds: started.elapsed().as_secs_f64(), ..outcome });
-    }
-    let say = |line: &str| {
-        if !request.quiet {
-            tell(line)
-        }
+    let watch = Stopwatch::start();
+    let outcome = match nothing_to_do(request)? {
+        Some(outcome) => outcome,
+        None if request.shard.is_some() => run_beside(request, &watch)?,
+        None => run_alone(request, &watch)?,
     };
-    let (writable, store) = WritableStore::open(request.store, &say)?;
+    Ok(Outcome { seconds: watch.wall_seconds(), ..outcome })
+}
+
+fn run_alone(request: &Request, watch: &Stopwatch) -> Result<Outcome> {
+    let (writable, store) = WritableStore::open(request.store, request.stop, &|line| request.say(line))?;
     let plan = request.plan(&store)?;
-    let (failures, store) = compute(request, &plan, &writable, store)?;
-    let mut outcome = write_tables(request, &plan, &store, &results, failures, started)?;
-    outcome.seconds = started.elapsed().as_secs_f64();
-    Ok(outcome)
+    let done = compute(request.job(&plan, &writable));
+    // What is finished becomes segments even when the journal failed.
+    let store = writable.seal(store);
+    Tables { request, watch, done: done?, store: Some(&store?) }.write(&plan)
+}
+
+/// Computes one shard. Whichever shard ends last finds nobody beside it and writes the tables.
+fn run_beside(request: &Request, watch: &Stopwatch) -> Result<Outcome> {
+    let say = |line: &str| request.say(line);
+    let (writable, store) = WritableStore::share(request.store, request.stop, &say)?;
+    let plan = request.plan(&store)?;
+    let done = compute(request.job(&plan, &writable))?;
+    drop(writable);
+    match WritableStore::try_open(request.store, &say)? {
+        Some((_writable, store)) => Tables { request, watch, done, store: Some(&store) }.write(&plan),
+        None => {
+            say("other processes are using the store; the last shard to end writes the tables");
+            Tables { request, watch, done, store: None }.write(&plan)
+        }
+    }
 }
 
 impl<'a> Request<'a> {
     fn plan(&self, store: &Store) -> Result<Plan<'a>> {
         Plan::new(self.manifest, self.profile, self.experiments, store, self.only)
     }
+
+    fn results(&self) -> Results {
+        Results::new(self.results, self.profile)
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            tell(line);
+        }
+    }
+
+    fn job<'b>(&'b self, plan: &'b Plan<'b>, writable: &'b WritableStore) -> Job<'b> {
+        let mut queue = plan.missing();
+        queue.retain(|(_, cell)| self.shard.is_none_or(|shard| shard.contains(&cell.key)));
+        let Self { threads, fail_fast, stop, quiet, .. } = *self;
+        Job { queue, writable, threads, fail_fast, stop, quiet }
+    }
 }
 
 /// The outcome when every cell and table is there and whole.
-fn nothing_to_do(request: &Request, results: &Results) -> Result<Option<Outcome>> {
-    let store = Store::read(request.store)?;
+fn nothing_to_do(request: &Request) -> Result<Option<Outcome>> {
+    let (results, store) = (request.results(), Store::read(request.store)?);
     let plan = request.plan(&store)?;
     let receipt = Receipt::read(&results.receipt_path());
     let is_done = |stage: &PlannedStage| {
@@ -141,184 +201,107 @@ fn nothing_to_do(request: &Request, results: &Results) -> Result<Option<Outcome>
         cells: stage.cells.len(),
         computed: 0,
         failed: 0,
+        left: 0,
         table: if stage.cells.is_empty() { TableOutcome::NoCells } else { TableOutcome::Unchanged },
     });
     Ok(Some(Outcome { stages: stages.collect(), ..Outcome::default() }))
 }
 
-/// Computes the missing cells, longest first; returns what failed and what the store holds then.
-fn compute(
-    request: &Request,
-    plan: &Plan,
-    writable: &WritableStore,
-    store: Store,
-) -> Result<(Vec<(Key, Error)>, Store)> {
-    let mut queue = plan.missing();
-    if queue.is_empty() {
-        return Ok((Vec::new(), store));
-    }
-    queue.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
-    let threads = request.threads.min(queue.len());
-    let progress = Progress::start(queue.len(), plan.missing_seconds(), threads, request.quiet);
-    let work = Work { queue, next: AtomicUsize::new(0), writable, progress: &progress, failed: Mutex::default() };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::failure(format!("cannot start {}: {error}", count(threads, "thread"))))?;
-    let outcome = pool.install(|| work.all(threads));
-    progress.end();
-    let sealed = writable.seal();
-    outcome?;
-    Ok((work.failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), sealed?))
+/// A cell of a stage that failed.
+pub(super) fn failure(stage: &PlannedStage, cell: &Cell, error: &Error) -> Failure {
+    let inputs = FailedInputs { key: cell.key, params: cell.point.json.clone(), seed: cell.seed };
+    Failure { stage: stage.name.clone(), cell: Some(inputs), error: error.clone() }
 }
 
-/// The queue that all threads take cells from.
-struct Work<'a> {
-    queue: Vec<(&'a PlannedStage<'a>, &'a Cell)>,
-    next: AtomicUsize,
-    writable: &'a WritableStore,
-    progress: &'a Progress,
-    failed: Mutex<Vec<(Key, Error)>>,
+/// From what was computed to the tables of the stages that are whole.
+struct Tables<'a> {
+    request: &'a Request<'a>,
+    watch: &'a Stopwatch,
+    done: Done,
+    /// What the store holds now; `None` while others write to it.
+    store: Option<&'a Store>,
 }
 
-impl Work<'_> {
-    /// Empties the queue with `threads` workers; the first error of the store stops them all.
-    fn all(&self, threads: usize) -> Result<()> {
-        let broken = Mutex::new(None);
-        rayon::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|_| {
-                    while let Some((stage, cell)) = self.take() {
-                        if let Err(error) = self.one(stage, cell) {
-                            self.next.store(usize::MAX / 2, Ordering::Relaxed);
-                            if let Ok(mut broken) = broken.lock() {
-                                broken.get_or_insert(error);
-                            }
-                        }
-                    }
-                });
+impl Tables<'_> {
+    fn write(&self, plan: &Plan) -> Result<Outcome> {
+        let path = self.request.results().receipt_path();
+        let old_receipt = Receipt::read(&path);
+        let mut receipt = old_receipt.clone();
+        let mut outcome = Outcome::default();
+        for stage in &plan.stages {
+            let failures = self.failures(stage);
+            let mut done = self.outcome(stage, failures.len());
+            if let Some(store) = self.store
+                && done.table == TableOutcome::NotWritten
+                && done.failed + done.left == 0
+            {
+                match self.stage(stage, store, done.computed > 0, &mut receipt) {
+                    Ok(table) => done.table = table,
+                    Err(error) => outcome.failures.push(Failure { stage: stage.name.clone(), cell: None, error }),
+                }
             }
-        });
-        match broken.into_inner() {
-            Ok(None) => Ok(()),
-            Ok(Some(error)) => Err(error),
-            Err(_) => Err(Error::failure("a thread of the run died")),
+            outcome.failures.extend(failures);
+            outcome.stages.push(done);
         }
-    }
-
-    fn take(&self) -> Option<(&PlannedStage<'_>, &Cell)> {
-        self.queue.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
-    }
-
-    /// Computes and stores one cell. Only an error of the store is an error here.
-    fn one(&self, stage: &PlannedStage, cell: &Cell) -> Result<()> {
-        let started = Instant::now();
-        match attempt(stage.experiment, cell) {
-            Ok(records) => self.writable.append(&FinishedCell {
-                key: cell.key,
-                experiment: stage.experiment.name().to_owned(),
-                version: stage.experiment.version(),
-                params: cell.point.params.clone(),
-                seed: cell.seed,
-                wall_s: started.elapsed().as_secs_f64(),
-                records,
-            })?,
-            Err(error) => {
-                self.progress.say(&format!("failed: {}", failure(stage, cell, &error).line()));
-                self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((cell.key, error));
-            }
+        if receipt != old_receipt {
+            receipt.claims.clear();
+            receipt.write(&path, self.request.arithmetic)?;
         }
-        self.progress.finished(cell.seconds);
-        Ok(())
+        outcome.interrupted = self.request.stop.is_requested() && outcome.stages.iter().any(|stage| stage.left > 0);
+        Ok(outcome)
     }
-}
 
-fn failure(stage: &PlannedStage, cell: &Cell, error: &Error) -> Failure {
-    Failure { stage: stage.name.clone(), params: cell.point.json.clone(), seed: cell.seed, error: error.clone() }
-}
+    fn failures(&self, stage: &PlannedStage) -> Vec<Failure> {
+        let failed = |cell: &Cell| self.done.failed.get(&cell.key).map(|error| failure(stage, cell, error));
+        stage.cells.iter().filter_map(failed).collect()
+    }
 
-fn write_tables(
-    request: &Request,
-    plan: &Plan,
-    store: &Store,
-    results: &Results,
-    failed: Vec<(Key, Error)>,
-    started: Instant,
-) -> Result<Outcome> {
-    let failed: std::collections::HashMap<Key, Error> = failed.into_iter().collect();
-    let old_receipt = Receipt::read(&results.receipt_path());
-    let mut receipt = old_receipt.clone();
-    let mut outcome = Outcome::default();
-    for stage in &plan.stages {
-        let failures: Vec<Failure> = stage
-            .cells
-            .iter()
-            .filter_map(|cell| failed.get(&cell.key).map(|error| failure(stage, cell, error)))
-            .collect();
-        let mut done = StageOutcome {
+    /// The counts of a stage; its table is not written yet.
+    fn outcome(&self, stage: &PlannedStage, failed: usize) -> StageOutcome {
+        let is_there = |cell: &Cell| match self.store {
+            Some(store) => store.wall_seconds(&cell.key).is_some(),
+            None => cell.cached || self.done.finished.contains(&cell.key),
+        };
+        let there = stage.cells.iter().filter(|cell| is_there(cell)).count();
+        StageOutcome {
             name: stage.name.clone(),
             cells: stage.cells.len(),
-            computed: stage.missing() - failures.len(),
-            failed: failures.len(),
+            computed: stage.cells.iter().filter(|cell| self.done.finished.contains(&cell.key)).count(),
+            failed,
+            left: stage.cells.len().saturating_sub(there + failed),
             table: if stage.cells.is_empty() { TableOutcome::NoCells } else { TableOutcome::NotWritten },
+        }
+    }
+
+    /// Writes the table of a whole stage, unless it is there.
+    fn stage(
+        &self,
+        stage: &PlannedStage,
+        store: &Store,
+        computed: bool,
+        receipt: &mut Receipt,
+    ) -> Result<TableOutcome> {
+        let results = self.request.results();
+        if !computed && results.state(stage, receipt) == TableState::Current {
+            return Ok(TableOutcome::Unchanged);
+        }
+        let keys: HashSet<Key> = stage.cells.iter().map(|cell| cell.key).collect();
+        let table = assemble::table(stage, &store.records(&keys)?)?;
+        let written = results.write_table(&stage.name, &table)?;
+        let old = receipt.stages.get(&stage.name).filter(|_| !computed);
+        let entry = StageReceipt {
+            cells: stage.cells.len(),
+            cells_hash: stage.cells_hash(),
+            content_hash: table.content_hash(),
+            file_hash: results.file_hash(&stage.name).unwrap_or_default(),
+            cell_seconds: stage.cells.iter().filter_map(|cell| store.wall_seconds(&cell.key)).sum(),
+            // When nothing was computed, these stay those of the run that did.
+            run_seconds: old.map_or_else(|| self.watch.wall_seconds(), |old| old.run_seconds),
+            cpu_seconds: old.map_or_else(|| self.watch.cpu_seconds(), |old| old.cpu_seconds),
+            threads: old.map_or(self.request.threads, |old| old.threads),
+            finished: old.map_or_else(utc_now, |old| old.finished.clone()),
         };
-        if failures.is_empty() && !stage.cells.is_empty() {
-            match write_table(stage, store, results) {
-                Ok((written, entry)) => {
-                    done.table = if written { TableOutcome::Written } else { TableOutcome::Unchanged };
-                    enter(&mut receipt, stage, entry, done.computed > 0, request.threads, started);
-                }
-                Err(error) => {
-                    outcome.failures.push(Failure { stage: stage.name.clone(), params: String::new(), seed: 0, error });
-                }
-            }
-        }
-        outcome.failures.extend(failures);
-        outcome.stages.push(done);
+        receipt.stages.insert(stage.name.clone(), entry);
+        Ok(if written { TableOutcome::Written } else { TableOutcome::Unchanged })
     }
-    if receipt != old_receipt {
-        receipt.write(&results.receipt_path())?;
-    }
-    Ok(outcome)
-}
-
-fn write_table(stage: &PlannedStage, store: &Store, results: &Results) -> Result<(bool, StageReceipt)> {
-    let keys: HashSet<Key> = stage.cells.iter().map(|cell| cell.key).collect();
-    let table = assemble::table(stage, &store.records(&keys)?)?;
-    let written = results.write_table(&stage.name, &table)?;
-    let entry = StageReceipt {
-        cells: stage.cells.len(),
-        cells_hash: stage.cells_hash(),
-        content_hash: table.content_hash(),
-        file_hash: results.file_hash(&stage.name).unwrap_or_default(),
-        cell_seconds: stage.cells.iter().filter_map(|cell| store.wall_seconds(&cell.key)).sum(),
-        run_seconds: 0.0,
-        threads: 0,
-        finished: String::new(),
-    };
-    Ok((written, entry))
-}
-
-/// Puts a stage into the receipt; when nothing of it was computed, its times stay those of the run that did.
-fn enter(
-    receipt: &mut Receipt,
-    stage: &PlannedStage,
-    mut entry: StageReceipt,
-    computed: bool,
-    threads: usize,
-    started: Instant,
-) {
-    match receipt.stages.get(&stage.name) {
-        Some(old) if !computed => {
-            entry.run_seconds = old.run_seconds;
-            entry.threads = old.threads;
-            entry.finished.clone_from(&old.finished);
-        }
-        _ => {
-            entry.run_seconds = started.elapsed().as_secs_f64();
-            entry.threads = threads;
-            entry.finished = utc_now();
-        }
-    }
-    receipt.stages.insert(stage.name.clone(), entry);
 }

@@ -26,7 +26,15 @@ pub struct Head {
     pub experiment: String,
     pub version: u32,
     pub params: String,
+    pub seed: u64,
     pub wall_s: f64,
+}
+
+/// A segment and the cells in it.
+#[derive(Debug)]
+pub struct Segment {
+    pub path: PathBuf,
+    pub heads: Vec<Head>,
 }
 
 /// Why a segment cannot be used.
@@ -38,18 +46,33 @@ pub enum Fault {
     Io(std::io::Error),
 }
 
-/// Writes cells as segments below `folder`, one per experiment and set of columns; returns their paths.
-pub fn write(folder: &Path, cells: &[FinishedCell]) -> Result<Vec<PathBuf>> {
-    let mut groups: BTreeMap<(String, String), Vec<&FinishedCell>> = BTreeMap::new();
+/// Writes cells as segments below `folder`, one per experiment and set of columns.
+pub fn write(folder: &Path, cells: &[FinishedCell]) -> Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    for group in groups(cells) {
+        let bytes = bytes(&group)?;
+        let hash = blake3::hash(&bytes).to_hex();
+        let path = folder.join(&group[0].experiment).join(format!("{hash}.parquet"));
+        durable::replace(&path, |file| file.write_all(&bytes))?;
+        segments.push(Segment { path, heads: group.into_iter().map(Head::of).collect() });
+    }
+    Ok(segments)
+}
+
+/// How many bytes the segments of these cells have.
+pub fn size(cells: &[FinishedCell]) -> Result<u64> {
+    groups(cells).iter().map(|group| bytes(group).map(|bytes| bytes.len() as u64)).sum()
+}
+
+/// The cells by experiment and set of columns, in each group sorted by key.
+fn groups(cells: &[FinishedCell]) -> Vec<Vec<&FinishedCell>> {
+    let mut groups: BTreeMap<(&str, String), Vec<&FinishedCell>> = BTreeMap::new();
     for cell in cells {
-        groups.entry((cell.experiment.clone(), columns(cell))).or_default().push(cell);
+        groups.entry((&cell.experiment, columns(cell))).or_default().push(cell);
     }
-    let mut paths = Vec::new();
-    for ((experiment, _), mut group) in groups {
-        group.sort_by_key(|cell| cell.key);
-        paths.push(write_group(&folder.join(experiment), &group)?);
-    }
-    Ok(paths)
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.iter_mut().for_each(|group| group.sort_by_key(|cell| cell.key));
+    groups
 }
 
 /// Names and types of a cell's columns: cells that differ in them cannot share a table.
@@ -64,7 +87,7 @@ fn columns(cell: &FinishedCell) -> String {
     first.iter().map(|(name, value)| format!("{}:{name}:{} ", name.len(), kind(value))).collect()
 }
 
-fn write_group(folder: &Path, cells: &[&FinishedCell]) -> Result<PathBuf> {
+fn bytes(cells: &[&FinishedCell]) -> Result<Vec<u8>> {
     let mut rows = Vec::new();
     for cell in cells {
         let head = head(cell);
@@ -73,10 +96,7 @@ fn write_group(folder: &Path, cells: &[&FinishedCell]) -> Result<PathBuf> {
         }
         rows.extend(cell.records.iter().map(|record| head.clone().and(record.clone())));
     }
-    let bytes = Table::from_records(&rows)?.to_parquet_bytes()?;
-    let path = folder.join(format!("{}.parquet", blake3::hash(&bytes).to_hex()));
-    durable::replace(&path, |file| file.write_all(&bytes))?;
-    Ok(path)
+    Table::from_records(&rows)?.to_parquet_bytes()
 }
 
 fn head(cell: &FinishedCell) -> Record {
@@ -90,44 +110,45 @@ fn head(cell: &FinishedCell) -> Record {
         .with("cell_rows", cell.records.len())
 }
 
-/// Which cells the segment at `path` holds.
-pub fn read_heads(path: &Path) -> std::result::Result<Vec<Head>, Fault> {
-    let table = read_table(path, &HEAD)?;
-    let mut heads: Vec<Head> = Vec::new();
-    let mut rows_left = 0;
-    for row in table.rows() {
-        let damaged = |error: Error| Fault::Damaged(error.what().to_owned());
-        if rows_left == 0 {
-            let (head, rows) = read_head(&row).map_err(damaged)?;
-            rows_left = rows.max(1);
-            heads.push(head);
+impl Head {
+    fn of(cell: &FinishedCell) -> Self {
+        Self {
+            key: cell.key,
+            experiment: cell.experiment.clone(),
+            version: cell.version,
+            params: canonical_json(&cell.params),
+            seed: cell.seed,
+            wall_s: cell.wall_s,
         }
-        rows_left -= 1;
     }
-    if rows_left == 0 { Ok(heads) } else { Err(Fault::Damaged("rows are missing at its end".to_owned())) }
 }
 
-/// The rows of all cells in the segment at `path`.
-pub fn read_records(path: &Path) -> std::result::Result<Vec<(Key, Vec<Record>)>, Fault> {
+/// Which cells the segment at `path` holds.
+pub fn read_heads(path: &Path) -> std::result::Result<Segment, Fault> {
+    let cells = split(&read_table(path, &HEAD)?)?;
+    Ok(Segment { path: path.to_owned(), heads: cells.into_iter().map(|(head, _)| head).collect() })
+}
+
+/// The rows of the cells in the segment at `path` that are `wanted`.
+pub fn read_records(path: &Path, wanted: impl Fn(&Key) -> bool) -> std::result::Result<Records, Fault> {
     let table = read_table(path, &[])?;
-    let damaged = |error: Error| Fault::Damaged(error.what().to_owned());
-    let mut cells: Vec<(Key, Vec<Record>)> = Vec::new();
-    let mut rows_left = 0;
-    for row in table.rows() {
-        if rows_left == 0 {
-            let (head, rows) = read_head(&row).map_err(damaged)?;
-            cells.push((head.key, Vec::with_capacity(rows)));
-            rows_left = rows;
-            if rows == 0 {
-                continue;
-            }
-        }
-        rows_left -= 1;
-        if let Some((_, records)) = cells.last_mut() {
-            records.push(own_columns(&row));
-        }
-    }
-    Ok(cells)
+    let cells = split(&table)?.into_iter().filter(|(head, _)| wanted(&head.key));
+    Ok(cells.map(|(head, rows)| (head.key, rows.map(|row| own_columns(&table.row(row))).collect())).collect())
+}
+
+/// Cells by key with their rows.
+pub type Records = Vec<(Key, Vec<Record>)>;
+
+/// The segment at `path` as the cells that it was written from.
+pub fn read_cells(path: &Path) -> std::result::Result<Vec<FinishedCell>, Fault> {
+    let table = read_table(path, &[])?;
+    let cell = |(head, rows): (Head, std::ops::Range<usize>)| {
+        let params = serde_json::from_str(&head.params).map_err(|error| Fault::Damaged(error.to_string()))?;
+        let Head { key, experiment, version, seed, wall_s, .. } = head;
+        let records = rows.map(|row| own_columns(&table.row(row))).collect();
+        Ok(FinishedCell { key, experiment, version, params, seed, wall_s, records })
+    };
+    split(&table)?.into_iter().map(cell).collect()
 }
 
 fn own_columns(row: &Row) -> Record {
@@ -145,18 +166,58 @@ fn read_table(path: &Path, columns: &[&str]) -> std::result::Result<Table, Fault
     Table::from_parquet_bytes(&bytes, columns).map_err(|error| Fault::Damaged(error.what().to_owned()))
 }
 
-fn read_head(row: &Row) -> Result<(Head, usize)> {
-    let missing = || Error::input("a cell has no name");
-    let text = |name: &str| row.text(name)?.ok_or_else(missing);
-    let number = |name: &str| row.int(name)?.ok_or_else(missing);
-    let head = Head {
-        key: Key::parse(&text("cell_key")?)?,
-        experiment: text("cell_experiment")?,
-        version: u32::try_from(number("cell_version")?).map_err(|_| missing())?,
-        params: text("cell_params")?,
-        wall_s: row.float("cell_wall_s")?.ok_or_else(missing)?,
-    };
-    Ok((head, usize::try_from(number("cell_rows")?).map_err(|_| missing())?))
+/// The cells of a table, each with the numbers of its rows.
+fn split(table: &Table) -> std::result::Result<Vec<(Head, std::ops::Range<usize>)>, Fault> {
+    let damaged = |error: Error| Fault::Damaged(error.what().to_owned());
+    let columns = HeadColumns::of(table).map_err(damaged)?;
+    let (mut cells, mut row) = (Vec::new(), 0);
+    while row < table.height() {
+        let (head, rows) = columns.at(row).map_err(damaged)?;
+        cells.push((head, row..row + rows));
+        row += rows.max(1);
+    }
+    if row == table.height() { Ok(cells) } else { Err(Fault::Damaged("rows are missing at its end".to_owned())) }
+}
+
+/// The columns that identify cells. Looked up once: a segment has many rows.
+struct HeadColumns<'a> {
+    keys: &'a [Option<String>],
+    experiments: &'a [Option<String>],
+    versions: &'a [Option<i64>],
+    params: &'a [Option<String>],
+    seeds: &'a [Option<i64>],
+    seconds: &'a [Option<f64>],
+    rows: &'a [Option<i64>],
+}
+
+impl<'a> HeadColumns<'a> {
+    fn of(table: &'a Table) -> Result<Self> {
+        Ok(Self {
+            keys: table.column("cell_key")?.texts()?,
+            experiments: table.column("cell_experiment")?.texts()?,
+            versions: table.column("cell_version")?.ints()?,
+            params: table.column("cell_params")?.texts()?,
+            seeds: table.column("cell_seed")?.ints()?,
+            seconds: table.column("cell_wall_s")?.floats()?,
+            rows: table.column("cell_rows")?.ints()?,
+        })
+    }
+
+    /// The cell that starts at `row`, and how many rows it has.
+    fn at(&self, row: usize) -> Result<(Head, usize)> {
+        let missing = || Error::input("a cell has no name");
+        let text = |column: &[Option<String>]| column[row].clone().ok_or_else(missing);
+        let number = |column: &[Option<i64>]| column[row].ok_or_else(missing);
+        let head = Head {
+            key: Key::parse(&text(self.keys)?)?,
+            experiment: text(self.experiments)?,
+            version: u32::try_from(number(self.versions)?).map_err(|_| missing())?,
+            params: text(self.params)?,
+            seed: number(self.seeds)? as u64,
+            wall_s: self.seconds[row].ok_or_else(missing)?,
+        };
+        Ok((head, usize::try_from(number(self.rows)?).map_err(|_| missing())?))
+    }
 }
 
 #[cfg(test)]
@@ -177,18 +238,17 @@ mod tests {
     #[test]
     fn cells_of_any_shape_come_back() {
         let folder = tempfile::tempdir().unwrap();
-        let paths = write(folder.path(), &sample()).unwrap();
-        assert_eq!(paths.len(), 3, "one segment per set of columns");
-        let mut heads: Vec<Key> = Vec::new();
-        let mut records = BTreeMap::new();
-        for path in &paths {
-            heads.extend(read_heads(path).unwrap().into_iter().map(|head| head.key));
-            records.extend(read_records(path).unwrap());
+        let segments = write(folder.path(), &sample()).unwrap();
+        assert_eq!(segments.len(), 3, "one segment per set of columns");
+        let (mut records, mut cells) = (BTreeMap::new(), BTreeMap::new());
+        for segment in &segments {
+            assert_eq!(read_heads(&segment.path).unwrap().heads, segment.heads);
+            records.extend(read_records(&segment.path, |_| true).unwrap());
+            cells.extend(read_cells(&segment.path).unwrap().into_iter().map(|cell| (cell.key, cell)));
         }
-        heads.sort_unstable();
-        let expected: BTreeMap<Key, Vec<Record>> = sample().into_iter().map(|cell| (cell.key, cell.records)).collect();
-        assert_eq!(heads, expected.keys().copied().collect::<Vec<_>>());
-        assert_eq!(records, expected);
+        let expected: BTreeMap<Key, FinishedCell> = sample().into_iter().map(|cell| (cell.key, cell)).collect();
+        assert_eq!(cells, expected);
+        assert_eq!(records, expected.into_iter().map(|(key, cell)| (key, cell.records)).collect());
         assert!(format!("{records:?}").contains("-0.0"));
     }
 
@@ -196,15 +256,18 @@ mod tests {
     fn the_name_does_not_depend_on_the_order_of_completion() {
         let folder = tempfile::tempdir().unwrap();
         let mut cells = sample();
-        let first = write(folder.path(), &cells).unwrap();
+        let paths = |cells: &[FinishedCell]| -> Vec<PathBuf> {
+            write(folder.path(), cells).unwrap().into_iter().map(|segment| segment.path).collect()
+        };
+        let first = paths(&cells);
         cells.reverse();
-        assert_eq!(write(folder.path(), &cells).unwrap(), first);
+        assert_eq!(paths(&cells), first);
     }
 
     #[test]
     fn a_changed_file_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
-        let path = &write(folder.path(), &sample()).unwrap()[0];
+        let path = &write(folder.path(), &sample()).unwrap()[0].path;
         let bytes = std::fs::read(path).unwrap();
         for length in (0..bytes.len()).step_by(101) {
             std::fs::write(path, &bytes[..length]).unwrap();
@@ -214,7 +277,7 @@ mod tests {
             let mut flipped = bytes.clone();
             flipped[position] ^= 1;
             std::fs::write(path, &flipped).unwrap();
-            assert!(matches!(read_records(path), Err(Fault::Damaged(_))));
+            assert!(matches!(read_records(path, |_| true), Err(Fault::Damaged(_))));
         }
     }
 }

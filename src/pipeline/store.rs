@@ -2,36 +2,54 @@
 //!
 //! ```text
 //! format                          version of this layout
-//! lock                            held by the run that writes
+//! lock                            held by the run that writes, or by shards beside each other
 //! journal/<process>-<n>.jsonl     cells of a run that has not ended, one line each
 //! cells/<experiment>/<hash>.parquet   cells of runs that ended, many per file
+//! failed/<key>.json               cells that failed, with their inputs
 //! quarantine/                     files that were not what was written
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::failures::{self, FailedCell};
 use super::journal::{self, FinishedCell};
-use super::key::Key;
-use super::segment::{self, Fault, Head};
+use super::key::{Key, canonical_json};
+use super::segment::{self, Fault, Segment};
 use crate::error::{Error, Result};
 use crate::table::Record;
 
 /// The version of the store's layout that this program writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
 
+/// The folder of files that were not what was written.
+pub(super) const QUARANTINE: &str = "quarantine";
+
+/// A store that changes while it is read is read so often before that is an error.
+const MOST_READS: usize = 10;
+
 /// What a store holds.
 #[derive(Debug, Default)]
 pub struct Store {
     root: PathBuf,
     cells: HashMap<Key, Entry>,
-    segments: Vec<PathBuf>,
-    journaled: HashMap<Key, Arc<FinishedCell>>,
+    segments: Vec<SegmentFile>,
+    journaled: HashMap<Key, FinishedCell>,
     journals: Vec<PathBuf>,
     unfinished: Vec<PathBuf>,
+    failures: BTreeMap<Key, FailedCell>,
     damage: Vec<Damage>,
     format_is_damaged: bool,
+}
+
+/// A file of cells.
+#[derive(Debug, Clone)]
+pub(super) struct SegmentFile {
+    pub path: PathBuf,
+    /// How many cells are in it, and how many of these count: of a cell that is in two files only one copy counts.
+    pub cells: usize,
+    pub live: usize,
 }
 
 /// A file that is not what was written.
@@ -54,15 +72,33 @@ struct Entry {
 impl Store {
     /// Reads what is in the folder `root`; a folder that is not there is an empty store.
     pub fn read(root: &Path) -> Result<Self> {
+        // A file that is listed may be gone when it is opened: its cells are in a new one by then.
+        for _ in 0..MOST_READS {
+            if let Some(store) = Self::try_read(root)? {
+                return Ok(store);
+            }
+        }
+        Err(Error::failure(format!("the files of the store '{}' change faster than they are read", root.display())))
+    }
+
+    fn try_read(root: &Path) -> Result<Option<Self>> {
         let mut store = Self { root: root.to_owned(), format_is_damaged: check_format(root)?, ..Self::default() };
         // Journals first: a run that ends meanwhile turns its journal into segments before it removes it.
-        for path in files(&root.join("journal"), "jsonl")? {
-            store.read_journal(path)?;
-        }
+        store.read_journals()?;
+        let mut segments = Vec::new();
         for path in segment_files(&root.join("cells"))? {
-            store.read_segment(path)?;
+            match segment::read_heads(&path) {
+                Ok(segment) => segments.push(segment),
+                Err(Fault::Damaged(reason)) => store.damage.push(Damage { path, reason }),
+                Err(Fault::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(Fault::Io(error)) => return Err(Error::io("read the cells", &path, &error)),
+            }
         }
-        Ok(store)
+        // The file with more cells was made of the others, by a run that was killed before it removed them.
+        segments.sort_by_key(|segment| std::cmp::Reverse(segment.heads.len()));
+        segments.into_iter().for_each(|segment| store.add(segment));
+        store.read_failures()?;
+        Ok(Some(store))
     }
 
     /// The folder of the store.
@@ -113,6 +149,11 @@ impl Store {
         self.damage.iter().map(line).collect()
     }
 
+    /// Cells that failed when they were last tried.
+    pub fn failures(&self) -> impl Iterator<Item = &FailedCell> {
+        self.failures.values()
+    }
+
     pub(super) fn format_is_damaged(&self) -> bool {
         self.format_is_damaged
     }
@@ -127,37 +168,114 @@ impl Store {
         &self.unfinished
     }
 
+    /// Its files of cells.
+    pub(super) fn segments(&self) -> &[SegmentFile] {
+        &self.segments
+    }
+
     /// Cells that are only in a journal.
-    pub(super) fn unsealed(&self) -> Vec<FinishedCell> {
-        let in_journal = |key: &Key| self.cells.get(key).is_some_and(|entry| entry.segment.is_none());
-        self.journaled.iter().filter(|(key, _)| in_journal(key)).map(|(_, cell)| FinishedCell::clone(cell)).collect()
+    pub(super) fn unsealed(&self) -> impl Iterator<Item = &FinishedCell> {
+        self.journaled.keys().filter_map(|key| self.in_journal(key))
+    }
+
+    /// Forgets journals and damage that were put away.
+    pub(super) fn forget_put_away(&mut self) {
+        self.journals.clear();
+        self.unfinished.clear();
+        self.damage.clear();
+        self.format_is_damaged = false;
+    }
+
+    /// Adds a segment that was read or written. Its cells count unless another segment has them.
+    pub(super) fn add(&mut self, segment: Segment) {
+        let position = self.segments.len();
+        let mut file = SegmentFile { path: segment.path, cells: segment.heads.len(), live: 0 };
+        let mut experiment: Arc<str> = Arc::from("");
+        for head in segment.heads {
+            if self.cells.get(&head.key).is_some_and(|entry| entry.segment.is_some()) {
+                continue;
+            }
+            if *experiment != *head.experiment {
+                experiment = Arc::from(head.experiment.as_str());
+            }
+            let (experiment, segment) = (Arc::clone(&experiment), Some(position));
+            let (version, params, wall_s) = (head.version, head.params, head.wall_s);
+            self.cells.insert(head.key, Entry { experiment, version, params, wall_s, segment });
+            file.live += 1;
+        }
+        self.segments.push(file);
+    }
+
+    /// The cells that count of some segments.
+    pub(super) fn keys_in(&self, paths: &[PathBuf]) -> HashSet<Key> {
+        let wanted: Vec<bool> = self.segments.iter().map(|file| paths.contains(&file.path)).collect();
+        let counts = |entry: &Entry| entry.segment.is_some_and(|segment| wanted[segment]);
+        self.cells.iter().filter(|(_, entry)| counts(entry)).map(|(key, _)| *key).collect()
+    }
+
+    /// Puts new segments in the place of old ones whose files are gone.
+    pub(super) fn replace_segments(&mut self, old: &[PathBuf], new: Vec<Segment>) {
+        for key in self.keys_in(old) {
+            self.cells.remove(&key);
+        }
+        // Their numbers stay, since other entries have theirs.
+        for file in self.segments.iter_mut().filter(|file| old.contains(&file.path)) {
+            (file.cells, file.live) = (0, 0);
+        }
+        new.into_iter().for_each(|segment| self.add(segment));
+    }
+
+    /// The stored cells among `keys`, whole.
+    pub(super) fn finished_cells(&self, keys: &HashSet<Key>) -> Result<Vec<FinishedCell>> {
+        let mut cells = Vec::new();
+        for segment in self.segments_of(keys)? {
+            let all = segment::read_cells(segment).map_err(|fault| unreadable(segment, fault))?;
+            cells.extend(all.into_iter().filter(|cell| keys.contains(&cell.key)));
+        }
+        cells.extend(keys.iter().filter_map(|key| self.in_journal(key)).cloned());
+        Ok(cells)
     }
 
     /// The rows of the cells `keys`.
     pub fn records(&self, keys: &HashSet<Key>) -> Result<HashMap<Key, Vec<Record>>> {
         let mut records = HashMap::with_capacity(keys.len());
-        let mut wanted_segments = HashSet::new();
-        for key in keys {
-            let entry = self.cells.get(key).ok_or_else(|| Error::failure(format!("cell {key} is not in the store")))?;
-            match entry.segment {
-                Some(segment) => drop(wanted_segments.insert(segment)),
-                None => drop(records.insert(*key, self.journaled[key].records.clone())),
-            }
+        for segment in self.segments_of(keys)? {
+            let cells = segment::read_records(segment, |key| keys.contains(key));
+            records.extend(cells.map_err(|fault| unreadable(segment, fault))?);
         }
-        for segment in wanted_segments {
-            let path = &self.segments[segment];
-            let cells = segment::read_records(path).map_err(|fault| unreadable(path, fault))?;
-            records.extend(cells.into_iter().filter(|(key, _)| keys.contains(key)));
-        }
+        let journaled = keys.iter().filter_map(|key| self.in_journal(key));
+        records.extend(journaled.map(|cell| (cell.key, cell.records.clone())));
         Ok(records)
     }
 
-    fn read_journal(&mut self, path: PathBuf) -> Result<()> {
-        let content = match journal::read(&path) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(Error::io("read the journal", &path, &error)),
-        };
+    /// The files that hold the cells `keys`, each once, as far as these are not in a journal.
+    fn segments_of(&self, keys: &HashSet<Key>) -> Result<Vec<&Path>> {
+        let mut positions = HashSet::new();
+        for key in keys {
+            let entry = self.cells.get(key).ok_or_else(|| Error::failure(format!("cell {key} is not in the store")))?;
+            positions.extend(entry.segment);
+        }
+        Ok(positions.into_iter().map(|position| self.segments[position].path.as_path()).collect())
+    }
+
+    fn in_journal(&self, key: &Key) -> Option<&FinishedCell> {
+        let entry = self.cells.get(key).filter(|entry| entry.segment.is_none());
+        entry.and_then(|_| self.journaled.get(key))
+    }
+
+    /// Reads the journals that are there.
+    pub(super) fn read_journals(&mut self) -> Result<()> {
+        for path in files(&self.root.join("journal"), "jsonl")? {
+            match journal::read(&path) {
+                Ok(content) => self.add_journal(path, content),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("read the journal", &path, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn add_journal(&mut self, path: PathBuf, content: journal::Content) {
         // A last line without an end is no damage: its run was killed, or is still writing.
         if content.unfinished {
             self.unfinished.push(path.clone());
@@ -167,34 +285,25 @@ impl Store {
             self.damage.push(Damage { path: path.clone(), reason });
         }
         for cell in content.cells {
-            self.cells.insert(cell.key, Entry::of_cell(&cell));
-            self.journaled.insert(cell.key, Arc::new(cell));
+            self.cells.entry(cell.key).or_insert_with(|| Entry::of_cell(&cell));
+            self.journaled.insert(cell.key, cell);
         }
         self.journals.push(path);
-        Ok(())
     }
 
-    fn read_segment(&mut self, path: PathBuf) -> Result<()> {
-        match segment::read_heads(&path) {
-            Ok(heads) => {
-                let segment = self.segments.len();
-                self.segments.push(path);
-                let mut experiment: Arc<str> = Arc::from("");
-                for head in heads {
-                    if *experiment != *head.experiment {
-                        experiment = Arc::from(head.experiment.as_str());
-                    }
-                    self.cells.insert(head.key, Entry::of_head(head, Arc::clone(&experiment), segment));
+    fn read_failures(&mut self) -> Result<()> {
+        for path in files(&failures::folder(&self.root), "json")? {
+            match failures::read(&path) {
+                Ok(Some(cell)) => drop(self.failures.insert(cell.key, cell)),
+                Ok(None) => {
+                    let reason = "it is not what was written".to_owned();
+                    self.damage.push(Damage { path, reason });
                 }
-                Ok(())
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("read the failure", &path, &error)),
             }
-            Err(Fault::Damaged(reason)) => {
-                self.damage.push(Damage { path, reason });
-                Ok(())
-            }
-            Err(Fault::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(Fault::Io(error)) => Err(Error::io("read the cells", &path, &error)),
         }
+        Ok(())
     }
 }
 
@@ -203,14 +312,10 @@ impl Entry {
         Self {
             experiment: Arc::from(cell.experiment.as_str()),
             version: cell.version,
-            params: super::key::canonical_json(&cell.params),
+            params: canonical_json(&cell.params),
             wall_s: cell.wall_s,
             segment: None,
         }
-    }
-
-    fn of_head(head: Head, experiment: Arc<str>, segment: usize) -> Self {
-        Self { experiment, version: head.version, params: head.params, wall_s: head.wall_s, segment: Some(segment) }
     }
 }
 
@@ -225,7 +330,7 @@ fn unreadable(path: &Path, fault: Fault) -> Error {
 }
 
 /// Refuses a store of a newer program; returns whether the file that says the version is damaged.
-fn check_format(root: &Path) -> Result<bool> {
+pub(super) fn check_format(root: &Path) -> Result<bool> {
     let path = root.join("format");
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
@@ -283,13 +388,23 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Files below the store that a killed run left half written; only a run that holds the lock may remove them.
+/// Files below the store that a killed run left half written; only a run that holds the lock alone may remove them.
 pub(super) fn unfinished_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![root.to_owned()];
+    let mut folders = vec![root.to_owned(), failures::folder(root)];
     folders.extend(entries(&root.join("cells"))?.into_iter().filter(|path| path.is_dir()));
     let mut unfinished = Vec::new();
     for folder in folders {
-        unfinished.extend(entries(&folder)?.into_iter().filter(|path| is_unfinished(path)));
+        unfinished.extend(unfinished_in(&folder)?);
     }
     Ok(unfinished)
+}
+
+/// Files in a folder that a killed process left half written.
+pub(super) fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    Ok(entries(folder)?.into_iter().filter(|path| is_unfinished(path)).collect())
+}
+
+/// Damaged files that were put aside.
+pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
+    entries(&root.join(QUARANTINE))
 }

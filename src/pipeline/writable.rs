@@ -1,11 +1,15 @@
 //! A store that a run writes to, while it holds the lock.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::compaction;
+use super::failures::{self, FailedCell};
 use super::journal::{FinishedCell, Journal};
-use super::lock::Lock;
+use super::lock::{Hold, Lock};
 use super::segment;
+use super::stop::Stop;
 use super::store::{self, Store};
 use crate::durable;
 use crate::error::{Error, Result};
@@ -19,61 +23,72 @@ pub struct WritableStore {
 }
 
 impl WritableStore {
-    /// Takes the lock, then puts in order what a killed run or a bad disk left: journals become segments, damaged files
-    /// go to quarantine. `say` hears whom this waits for and what was done.
-    pub fn open(root: &Path, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
-        Store::read(root)?; // A store of a newer program is left alone, lock included.
-        std::fs::create_dir_all(root).map_err(|error| Error::io("create the store", root, &error))?;
-        let lock = Lock::acquire(root, |holder| {
-            say(&format!("waiting for {holder}, which is using the store '{}'", root.display()));
-        })?;
-        let store = Store::read(root)?;
+    /// Takes the lock alone, then puts in order what a killed run or a bad disk left: journals become segments, damaged
+    /// files go to quarantine. `say` hears whom this waits for and what was done.
+    pub fn open(root: &Path, stop: &Stop, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
+        prepare(root)?;
+        Self::with(Lock::acquire(root, Hold::Alone, stop, |holder| say(&waiting(holder, root)))?, root, say)
+    }
+
+    /// The same, but nothing when other processes have the lock.
+    pub fn try_open(root: &Path, say: &dyn Fn(&str)) -> Result<Option<(Self, Store)>> {
+        prepare(root)?;
+        Lock::try_acquire(root, Hold::Alone)?.map(|lock| Self::with(lock, root, say)).transpose()
+    }
+
+    /// Takes the lock beside others, each of which writes a journal of its own. The first puts the store in order.
+    pub fn share(root: &Path, stop: &Stop, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
+        drop(Self::try_open(root, say)?);
+        let lock = Lock::acquire(root, Hold::Beside, stop, |holder| say(&waiting(holder, root)))?;
+        Ok((Self { root: root.to_owned(), journal: Mutex::new(None), _lock: lock }, Store::read(root)?))
+    }
+
+    fn with(lock: Lock, root: &Path, say: &dyn Fn(&str)) -> Result<(Self, Store)> {
         let writable = Self { root: root.to_owned(), journal: Mutex::new(None), _lock: lock };
-        let store = writable.put_in_order(store, say)?;
+        let store = writable.put_in_order(Store::read(root)?, say)?;
         Ok((writable, store))
     }
 
-    /// Makes a finished cell durable.
-    pub fn append(&self, cell: &FinishedCell) -> Result<()> {
-        // A thread that panicked while it held the journal left at worst half a line, which reading detects.
-        let mut journal = self.journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// Writes the line of a computed cell to the journal. The cell is finished after the next [`Self::sync`].
+    pub fn append(&self, line: &str) -> Result<()> {
+        let mut journal = self.journal();
         if journal.is_none() {
             *journal = Some(Journal::create(&self.root.join("journal"))?);
         }
         match journal.as_mut() {
-            Some(journal) => journal.append(cell),
+            Some(journal) => journal.append(line),
             None => Err(Error::failure("the journal is gone")),
         }
     }
 
-    /// Turns all journals into segments and returns what the store holds then.
-    pub fn seal(&self) -> Result<Store> {
-        *self.journal.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
-        let store = Store::read(&self.root)?;
-        if store.journals().is_empty() {
-            return Ok(store);
-        }
-        segment::write(&self.root.join("cells"), &store.unsealed())?;
-        let damaged: Vec<&PathBuf> = store.damage().iter().map(|damage| &damage.path).collect();
-        for path in store.journals() {
-            // The segments are durable by now. A damaged journal is kept for whoever wants to look at it.
-            if damaged.contains(&path) {
-                self.quarantine(path)?;
-            } else {
-                std::fs::remove_file(path).map_err(|error| Error::io("remove the journal", path, &error))?;
-            }
-        }
-        Store::read(&self.root)
+    /// Makes all lines that were appended before durable; others can be appended meanwhile.
+    pub fn sync(&self) -> Result<()> {
+        let syncer = self.journal().as_ref().map(Journal::syncer);
+        syncer.map_or(Ok(()), |sync| sync())
     }
 
-    fn put_in_order(&self, store: Store, say: &dyn Fn(&str)) -> Result<Store> {
+    /// Keeps a failed cell.
+    pub fn keep_failure(&self, cell: &FailedCell) -> Result<()> {
+        failures::write(&self.root, cell)
+    }
+
+    /// Ends the journal of this run and turns it into segments; `store` is what was read before it was begun. Only for
+    /// whoever has the lock alone.
+    pub fn seal(&self, mut store: Store) -> Result<Store> {
+        *self.journal() = None;
+        store.read_journals()?;
+        self.put_away_journals(&mut store)?;
+        Ok(store)
+    }
+
+    fn put_in_order(&self, mut store: Store, say: &dyn Fn(&str)) -> Result<Store> {
         let format = self.root.join("format");
         if store.format_is_damaged() {
             say(&format!("warning: '{}' was damaged and is written anew", format.display()));
         }
         durable::replace_text(&format, &store::format_text())?;
         for path in store::unfinished_files(&self.root)? {
-            std::fs::remove_file(&path).map_err(|error| Error::io("remove", &path, &error))?;
+            remove(&path)?;
         }
         for warning in store.warnings() {
             say(&format!("warning: {warning}; the file is moved to quarantine"));
@@ -87,12 +102,33 @@ impl WritableStore {
         for damage in store.damage().iter().filter(|damage| !store.journals().contains(&damage.path)) {
             self.quarantine(&damage.path)?;
         }
-        if store.journals().is_empty() && store.damage().is_empty() { Ok(store) } else { self.seal() }
+        for segment in store.segments().iter().filter(|segment| segment.live == 0) {
+            remove(&segment.path)?;
+        }
+        self.put_away_journals(&mut store)?;
+        Ok(store)
+    }
+
+    fn put_away_journals(&self, store: &mut Store) -> Result<()> {
+        let cells: Vec<FinishedCell> = store.unsealed().cloned().collect();
+        for segment in segment::write(&self.root.join("cells"), &cells)? {
+            store.add(segment);
+        }
+        // The segments are durable by now. A damaged journal is kept for whoever wants to look at it.
+        let damaged: HashSet<&PathBuf> = store.damage().iter().map(|damage| &damage.path).collect();
+        for path in store.journals() {
+            if damaged.contains(path) { self.quarantine(path)? } else { remove(path)? }
+        }
+        for cell in store.failures().filter(|cell| store.wall_seconds(&cell.key).is_some()) {
+            failures::remove(&self.root, &cell.key)?;
+        }
+        store.forget_put_away();
+        compaction::compact(store)
     }
 
     fn quarantine(&self, path: &Path) -> Result<()> {
-        let folder = self.root.join("quarantine");
-        std::fs::create_dir_all(&folder).map_err(|error| Error::io("create the folder", &folder, &error))?;
+        let folder = self.root.join(store::QUARANTINE);
+        durable::create_folder(&folder)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let free = (0_u32..)
             .map(|number| folder.join(if number == 0 { name.clone() } else { format!("{name}.{number}") }))
@@ -100,4 +136,23 @@ impl WritableStore {
             .unwrap_or_else(|| folder.join(&name));
         std::fs::rename(path, &free).map_err(|error| Error::io("move to quarantine", path, &error))
     }
+
+    /// A thread that panicked while it held the journal left at worst half a line, which reading detects.
+    fn journal(&self) -> MutexGuard<'_, Option<Journal>> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A store of a newer program is left alone, lock included.
+fn prepare(root: &Path) -> Result<()> {
+    store::check_format(root)?;
+    durable::create_folder(root)
+}
+
+fn waiting(holder: &str, root: &Path) -> String {
+    format!("waiting for {holder}, which is using the store '{}'", root.display())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|error| Error::io("remove", path, &error))
 }

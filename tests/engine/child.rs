@@ -30,6 +30,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// Sends a signal, named as `kill` names it.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
     pub fn wait(self) -> Output {
         let output = self.child.wait_with_output().unwrap();
         Output {

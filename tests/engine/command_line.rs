@@ -85,7 +85,7 @@ fn the_last_line_of_a_failed_run_is_its_first_failure() {
     );
     assert_eq!(
         run.err.lines().last().unwrap(),
-        "error: 2 failures, first: stage 'margins', params {\"d\":4,\"fault\":\"error\",\"kappa\":1.0}, seed 0: \
+        "error: 2 failures, first: stage 'margins', cell 515f5e33bb30, params {\"d\":4,\"fault\":\"error\",\"kappa\":1.0}, seed 0: \
          the toy gave up"
     );
 }

@@ -107,7 +107,8 @@ fn a_failed_cell_stops_no_other_and_keeps_the_old_table() {
         assert_eq!(workspace.copies(), 2);
         let error = outcome.error().unwrap();
         assert_eq!(error.exit_code(), 1);
-        let params = format!("stage 'margins', params {{\"d\":4,\"fault\":\"{fault}\",\"kappa\":1.0}}, seed 0: ");
+        let params = format!(", params {{\"d\":4,\"fault\":\"{fault}\",\"kappa\":1.0}}, seed 0: ");
+        assert!(error.to_string().contains("first: stage 'margins', cell "), "{error}");
         assert!(error.to_string().contains(&params), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
         assert_eq!(error.to_string().lines().count(), 1);

@@ -27,7 +27,10 @@ enum Fault {
     Nan,
     Abort,
     Slow,
+    Long,
     Empty,
+    Flaky,
+    Drift,
 }
 
 pub struct ToyExperiment;
@@ -69,7 +72,15 @@ impl Experiment for ToyExperiment {
             Fault::Abort if std::env::var_os("FACTSMITH_TEST_ABORT").is_some() => std::process::abort(),
             Fault::Abort => {}
             Fault::Slow => std::thread::sleep(Duration::from_millis(30)),
+            Fault::Long => std::thread::sleep(Duration::from_secs(60)),
             Fault::Empty => return Ok(Vec::new()),
+            Fault::Flaky if std::env::var_os("FACTSMITH_TEST_FLAKY").is_some() => {
+                return Err(Error::failure("the toy is out of order"));
+            }
+            Fault::Drift if std::env::var_os("FACTSMITH_TEST_DRIFT").is_some() => {
+                return Ok(vec![Record::new().with("anchor", 0_usize).with("margin", 0.5)]);
+            }
+            Fault::Flaky | Fault::Drift => {}
         }
         let mut rng = StreamName::new("toy").with(toy.d as u64).with(toy.kappa.to_bits()).with(seed).rng();
         let record = |anchor: usize| {

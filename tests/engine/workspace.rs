@@ -10,6 +10,7 @@ use factsmith::pipeline::manifest::Manifest;
 use factsmith::pipeline::plan::Plan;
 use factsmith::pipeline::profile::Profile;
 use factsmith::pipeline::run::{Outcome, Request, run};
+use factsmith::pipeline::stop::Stop;
 use factsmith::pipeline::store::Store;
 use factsmith::table::Table;
 
@@ -90,7 +91,11 @@ impl Workspace {
             store: &self.path("store"),
             results: &self.path("results"),
             threads,
+            shard: None,
+            fail_fast: false,
+            stop: &Stop::default(),
             quiet: true,
+            arithmetic: "none",
         })
     }
 
@@ -115,6 +120,21 @@ impl Workspace {
         let mut files = BTreeMap::new();
         collect(&self.root, &mut files);
         files
+    }
+
+    /// How many cells are finished now.
+    pub fn stored(&self) -> usize {
+        Store::read(&self.path("store")).unwrap().len()
+    }
+
+    /// Waits until `condition` holds.
+    #[track_caller]
+    pub fn until(condition: impl Fn() -> bool) {
+        let started = std::time::Instant::now();
+        while !condition() {
+            assert!(started.elapsed().as_secs() < 60, "it never came");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 
     /// How many cells are stored, counting copies.

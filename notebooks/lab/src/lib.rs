@@ -18,20 +18,23 @@ pub use polars;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use factsmith::claims::{self, Claim, Decided};
 use factsmith::error::{Error, Result};
 use factsmith::figures;
+use factsmith::methods::METHODS;
+use factsmith::methods::family::Ground;
 use factsmith::num::statistics;
+use factsmith::paper::{fact_sets, measures};
 use factsmith::table::{Record, Row, Table, Value};
 use polars::prelude::DataFrame;
 
 /// The names that every notebook uses.
 pub mod prelude {
     pub use crate::{
-        frame, medians, ok, profile, results, show, show_claims, show_figure, show_frame, show_svg, show_text, start,
-        table,
+        build_times, frame, medians, ok, orders, profile, results, show, show_claims, show_figure, show_frame,
+        show_svg, show_text, start, table,
     };
     pub use factsmith;
     pub use plotters;
@@ -88,16 +91,51 @@ pub fn show_figure(name: &str) {
     show_svg(&ok(draw()));
 }
 
-/// Shows the claims of the papers with their verdicts.
-pub fn show_claims() {
+/// Shows the claims that rest on some stages, with their verdicts.
+pub fn show_claims(stages: &[&str]) {
     let decide = |claim: &Claim| claims::decide(claim, profile().parse()?, Some(&read(&claim.stage)?));
-    let decided = claims::read(Path::new("../claims.toml")).and_then(|all| all.iter().map(decide).collect());
-    let decided: Vec<Decided> = ok(decided);
+    let all = ok(claims::read(Path::new("../claims.toml")));
+    let own = all.iter().filter(|claim| stages.contains(&claim.stage.as_str()));
+    let decided: Vec<Decided> = ok(own.map(decide).collect::<Result<_>>());
     let lines = decided.iter().map(|row| {
         let (claim, verdict) = (&row.claim, row.verdict.name());
         format!("{:<28}{verdict:<28}{} (paper: {})\n", claim.id, row.measured(), claim.compare)
     });
     show_text(&lines.collect::<String>());
+}
+
+/// Builds the smallest MLP of every method that the stage `constructions` found for a number of facts, seed 0, and takes the
+/// time.
+pub fn build_times(dimension: usize, count: usize) -> Table {
+    let facts = ok(fact_sets::spherical_fact_set(dimension, count, 0));
+    let mut records = Vec::new();
+    for row in table("constructions").rows() {
+        let int = |name: &str| ok(row.int(name)).map(|value| value as usize);
+        let is_wanted = int("dimension") == Some(dimension) && int("facts") == Some(count) && int("seed") == Some(0);
+        let (Some(size), Some(parameters), true) = (int("size"), int("parameters"), is_wanted) else { continue };
+        let name = ok(row.text("method")).unwrap_or_default();
+        let Some(about) = METHODS.iter().find(|about| about.name == name) else { continue };
+        let ground = Ground::new(&facts, 0);
+        let started = Instant::now();
+        let mut family = ok(about.method.family(&ground, int("steps").unwrap_or_default()));
+        ok(family.build(size));
+        let seconds = started.elapsed().as_secs_f64();
+        records.push(Record::new().with("method", about.title).with("parameters", parameters).with("seconds", seconds));
+    }
+    ok(Table::from_records(&records))
+}
+
+/// The measured order of growth of every method of the stage `constructions` beside the one that is known of it.
+pub fn orders() -> Table {
+    let (table, measure) = (table("constructions"), ok(measures::find("exponent_of_facts")));
+    let mut records = Vec::new();
+    for about in METHODS.iter().filter(|about| measure.methods.contains(&about.name)) {
+        if let Some(found) = ok(measure.of(about.name, "isotropic", &table)) {
+            let record = Record::new().with("method", about.title).with("order", about.cost_law);
+            records.push(record.with("exponent", found.value).with("dimension", found.dimension));
+        }
+    }
+    ok(Table::from_records(&records))
 }
 
 /// Medians of an integer column over the rows that `keep` chooses, grouped by the values of other columns; `found` counts

@@ -1,33 +1,26 @@
-//! The quantities that claims are about, computed from result tables.
+//! What claims of section 3 are about: fact-storage cost against decodability, from the stage `storage_cost`.
 
-use super::costs::{Cost, costs, dimensions, power_law};
+use super::{Measure, Measured, Scale, over_seeds};
 use crate::error::{Result, unknown};
-use crate::num::statistics::{mean, median, prediction_interval};
+use crate::num::statistics::median;
+use crate::paper::costs::{Cost, costs, dimensions, power_law};
 use crate::table::Table;
 
-/// A measured quantity.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    pub value: f64,
-    /// 95 % prediction interval over seeds, computed on the scale on which the quantity varies freely.
-    pub interval: Option<(f64, f64)>,
-    /// The embedding dimension: the largest of the table at which the quantity exists.
-    pub dimension: i64,
-}
+const METHODS: &[&str] = &["gradient_descent", "constructed", "direct", "ntk", "ntk_margin_optimal"];
 
-/// The measures that `claims.toml` can name.
-pub const MEASURES: [&str; 6] = [
-    "r_squared_on_rho",
-    "r_squared_on_coherence",
-    "whitening_gain",
-    "rescued_by_whitening",
-    "margin_optimal_gain",
-    "breaking_kappa",
+/// The measures of this stage.
+pub const MEASURES: [Measure; 6] = [
+    measure_called("r_squared_on_rho"),
+    measure_called("r_squared_on_coherence"),
+    measure_called("whitening_gain"),
+    measure_called("rescued_by_whitening"),
+    measure_called("margin_optimal_gain"),
+    measure_called("breaking_kappa"),
 ];
 
-/// The stage whose table they read, and the methods in it.
-pub const STAGE: &str = "storage_cost";
-pub const METHODS: [&str; 5] = ["gradient_descent", "constructed", "direct", "ntk", "ntk_margin_optimal"];
+const fn measure_called(name: &'static str) -> Measure {
+    Measure { name, stage: "storage_cost", methods: METHODS, compute: measure }
+}
 
 /// β = F/d² of Fig 2a and Fig 6, and of Fig 5.
 const QUARTER: f64 = 0.25;
@@ -35,7 +28,7 @@ const EIGHTH: f64 = 0.125;
 
 /// Computes a measure from the table of the stage `storage_cost`, for one reading of the keys; `None` when no row of
 /// the table decides it.
-pub fn measure(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option<Measured>> {
+fn measure(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option<Measured>> {
     let all: Vec<Cost> = costs(table)?.into_iter().filter(|cost| cost.keys == keys).collect();
     let (quantity, scale): (Quantity, Scale) = match name {
         "r_squared_on_rho" => (|costs, method| r_squared(costs, method, |cost| cost.rho), Scale::Share),
@@ -44,68 +37,16 @@ pub fn measure(name: &str, method: &str, keys: &str, table: &Table) -> Result<Op
         "rescued_by_whitening" => (rescued_by_whitening, Scale::Share),
         "margin_optimal_gain" => (|costs, _| margin_optimal_gain(costs), Scale::Ratio),
         "breaking_kappa" => (breaking_kappa, Scale::Ratio),
-        other => return Err(unknown("measure", other, MEASURES)),
+        other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
     };
     let measured = dimensions(&all).into_iter().rev().find_map(|dimension| {
         let own: Vec<Cost> = all.iter().filter(|cost| cost.dimension == dimension).cloned().collect();
-        let per_seed = per_seed(&own, method, quantity);
-        let value = scale.centre(&per_seed)?;
-        Some(Measured { value, interval: scale.interval(&per_seed), dimension })
+        over_seeds(scale, dimension, &own, |cost| cost.seed, |costs| quantity(costs, method))
     });
     Ok(measured)
 }
 
 type Quantity = fn(&[Cost], &str) -> Option<f64>;
-
-/// The quantity for every seed on its own.
-fn per_seed(costs: &[Cost], method: &str, quantity: Quantity) -> Vec<f64> {
-    let mut seeds: Vec<i64> = costs.iter().map(|cost| cost.seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let of = |seed: i64| -> Vec<Cost> { costs.iter().filter(|cost| cost.seed == seed).cloned().collect() };
-    seeds.into_iter().filter_map(|seed| quantity(&of(seed), method)).collect()
-}
-
-/// The scale on which a quantity varies freely from seed to seed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scale {
-    /// Above 0: the logarithm.
-    Ratio,
-    /// Between 0 and 1: as it is; an interval ends there.
-    Share,
-}
-
-impl Scale {
-    fn forward(self, value: f64) -> f64 {
-        match self {
-            Self::Ratio => value.ln(),
-            Self::Share => value,
-        }
-    }
-
-    fn back(self, value: f64) -> f64 {
-        match self {
-            Self::Ratio => value.exp(),
-            Self::Share => value.clamp(0.0, 1.0),
-        }
-    }
-
-    fn on_scale(self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|value| self.forward(*value)).collect()
-    }
-
-    /// The mean on the scale; `None` without values.
-    fn centre(self, values: &[f64]) -> Option<f64> {
-        (!values.is_empty()).then(|| self.back(mean(&self.on_scale(values))))
-    }
-
-    /// `None` with fewer than two values, or when one is at the end of the scale.
-    fn interval(self, values: &[f64]) -> Option<(f64, f64)> {
-        let (a, b) = prediction_interval(&self.on_scale(values))?;
-        let (a, b) = (self.back(a), self.back(b));
-        (a.is_finite() && b.is_finite()).then_some((a, b))
-    }
-}
 
 fn raw<'a>(costs: &'a [Cost], method: &'a str, facts_per_d2: f64) -> impl Iterator<Item = &'a Cost> {
     chosen(costs, method, facts_per_d2, false)
@@ -202,16 +143,6 @@ mod tests {
             [1, 2, 4, 8].map(|k| row("constructed", k as f64, 0.0, 0.25, Some(100 * k * k))).into_iter().collect();
         assert!((value("r_squared_on_rho", "constructed", &rows).unwrap() - 1.0).abs() < 1e-12);
         assert_eq!(value("r_squared_on_coherence", "constructed", &rows), None, "coherence does not vary");
-    }
-
-    #[test]
-    fn intervals_stay_within_the_scale() {
-        let (low, high) = Scale::Share.interval(&[0.99, 0.95, 0.97]).unwrap();
-        assert!(low < 0.95 && high == 1.0, "{low} {high}");
-        let (low, high) = Scale::Ratio.interval(&[10.0, 30.0, 90.0]).unwrap();
-        assert!(low > 0.0 && high > 90.0, "{low} {high}");
-        assert!((Scale::Ratio.centre(&[10.0, 30.0, 90.0]).unwrap() - 30.0).abs() < 1e-9);
-        assert_eq!(Scale::Ratio.interval(&[10.0, f64::INFINITY]), None);
     }
 
     #[test]

@@ -1,0 +1,77 @@
+//! `factsmith verify`
+
+use serde_json::json;
+
+use super::Context;
+use crate::error::{Error, Result};
+use crate::pipeline::progress::count;
+use crate::pipeline::verify::{Sample, verify};
+
+/// Compute a sample of the stored cells again and compare them with the store, bit for bit
+///
+/// Changes nothing. Ends with exit code 1 when a cell is not what it was, and says which.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  factsmith verify
+  factsmith verify --stage decodability --sample 100
+  factsmith verify --seed 7 --threads 1 --json")]
+pub struct Arguments {
+    /// Cells to compute again
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    sample: usize,
+    /// Chooses the sample; the same seed chooses the same cells
+    #[arg(long, default_value_t = 0, value_name = "SEED")]
+    seed: u64,
+    /// Only cells of this stage; may be given several times
+    #[arg(long, value_name = "NAME")]
+    stage: Vec<String>,
+    /// Tell no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    if arguments.sample == 0 {
+        return Err(Error::input("a sample of 0 cells verifies nothing").fix("give --sample a number from 1 on"));
+    }
+    let store = context.store()?;
+    let plan = context.plan(&store, &arguments.stage)?;
+    let Arguments { sample: cells, seed, quiet, .. } = *arguments;
+    let verified = verify(&plan, &store, &Sample { cells, seed, threads: context.threads(), quiet })?;
+    if verified.stored == 0 {
+        return Err(Error::input(format!("no cell of profile {} is stored, so none can be verified", plan.profile))
+            .fix(format!("factsmith run --profile {}", plan.profile)));
+    }
+    if context.options.json {
+        let differences: Vec<serde_json::Value> = verified
+            .differences
+            .iter()
+            .map(|cell| {
+                let params: serde_json::Value = serde_json::from_str(&cell.params).unwrap_or_default();
+                json!({
+                    "stage": cell.stage,
+                    "key": cell.key.to_string(),
+                    "params": params,
+                    "seed": cell.seed,
+                    "difference": cell.what,
+                })
+            })
+            .collect();
+        context.print_json(&json!({
+            "profile": plan.profile.name(),
+            "stored": verified.stored,
+            "computed": verified.cells,
+            "differences": differences,
+        }))?;
+    } else {
+        let lines = verified.differences.iter().map(|cell| {
+            let (stage, key) = (&cell.stage, cell.key.short());
+            format!("stage '{stage}', cell {key}, params {}, seed {}: {}\n", cell.params, cell.seed, cell.what)
+        });
+        let (cells, differ) = (verified.cells, verified.differences.len());
+        let verdict = if differ == 0 { "all are equal bit for bit".to_owned() } else { format!("{differ} differ") };
+        let text = format!("{} of {} computed again: {verdict}\n", cells, count(verified.stored, "stored cell"));
+        context.print(&(lines.collect::<String>() + &text))?;
+    }
+    Ok(u8::from(!verified.differences.is_empty()))
+}

@@ -1,0 +1,270 @@
+//! Hebbian MLPs: random bilinear features and a readout in closed form (2607.10034; `hebbian_mlps` §2).
+//!
+//! Features `φ(x) = s·(A₀·x) ⊙ (A₁·x)` with `A₀, A₁` (m×d) standard normal and `s = 1/√m`; `g(x) = W·φ(x)`. With `Φ` (F×m) the
+//! features of the keys and `V_f` (F×d) the values in key order, the readout `W` (d×m) is
+//! - unwhitened: `W = V_fᵀΦ/F`, the sum of outer products;
+//! - whitened: `Wᵀ = (ΦᵀΦ/F + λI)⁻¹ΦᵀV_f/F`, ridge regression, or the same from the F×F side when m > F.
+//!
+//! Keys are taken in blocks, so that memory does not grow with F·m, and Gram matrices are made as lower triangles.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, s};
+
+use super::gated::{Activation, GatedMlp};
+use crate::error::{Error, Result};
+use crate::facts::decoding;
+use crate::facts::embeddings::gaussian;
+use crate::facts::fact_set::FactSet;
+use crate::num::factor::{Factor, add_gram};
+use crate::rng::{Rng, StreamName};
+
+/// The ridge λ of the released experiments.
+pub const RIDGE: f64 = 1e-6;
+
+/// Keys handled at once, and units: a block of features stays in cache.
+const BLOCK: usize = 256;
+const UNITS: usize = 512;
+
+/// Bilinear features `φ(x) = scale·(first·x) ⊙ (second·x)`: `first` and `second` are m×d.
+#[derive(Debug, Clone)]
+pub struct Features {
+    pub first: Array2<f64>,
+    pub second: Array2<f64>,
+    pub scale: f64,
+}
+
+impl Features {
+    /// `size` random features, `s = 1/√m`. Unit r takes the draws after those of unit r − 1: features are nested.
+    pub fn random(size: usize, dimension: usize, rng: &mut Rng) -> Self {
+        let both = gaussian((size, 2 * dimension), rng);
+        Self {
+            first: both.slice(s![.., ..dimension]).to_owned(),
+            second: both.slice(s![.., dimension..]).to_owned(),
+            scale: 1.0 / (size as f64).sqrt(),
+        }
+    }
+
+    /// Number of features m.
+    pub fn size(&self) -> usize {
+        self.first.nrows()
+    }
+
+    /// Features of a table of inputs, of the units in `range`: (n×d) → (n×|range|).
+    fn units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
+        let mut features = inputs.dot(&self.first.slice(s![range.clone(), ..]).t());
+        let second = inputs.dot(&self.second.slice(s![range, ..]).t());
+        features.zip_mut_with(&second, |first, second| *first *= second * self.scale);
+        features
+    }
+
+    /// Features of a table of inputs: (n×d) → (n×m).
+    pub fn of(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
+        self.units(inputs, 0..self.size())
+    }
+
+    /// The MLP with these features and a readout (d×m): a gated MLP whose gate is the identity.
+    pub fn with_readout(self, mut readout: Array2<f64>) -> GatedMlp {
+        readout *= self.scale;
+        let (gate, up) = (self.first, self.second);
+        GatedMlp { gate, gate_bias: None, up, down: readout, activation: Activation::Identity }
+    }
+}
+
+/// The unwhitened readout `V_fᵀΦ/F` (d×m).
+pub fn raw_readout(features: &Features, facts: &FactSet) -> Array2<f64> {
+    let mut readout = Array2::zeros((facts.dimension(), features.size()));
+    for start in (0..facts.len()).step_by(BLOCK) {
+        let keys = start..(start + BLOCK).min(facts.len());
+        let values = facts.values.select(ndarray::Axis(0), &facts.map[keys.clone()]);
+        for first in (0..features.size()).step_by(UNITS) {
+            let units = first..(first + UNITS).min(features.size());
+            let block = features.units(facts.keys.slice(s![keys.clone(), ..]), units.clone());
+            let mut own = readout.slice_mut(s![.., units]);
+            general_mat_mul(1.0 / facts.len() as f64, &values.t(), &block, 1.0, &mut own);
+        }
+    }
+    readout
+}
+
+/// The nested family of unwhitened Hebbian MLPs for one fact set: grows unit by unit and keeps the outputs on the keys.
+pub struct NestedHebbian<'a> {
+    facts: &'a FactSet,
+    values: Array2<f64>,
+    rng: Rng,
+    /// Units drawn so far, each row the two factors side by side.
+    factors: Array2<f64>,
+    /// Outputs on the keys, up to a positive factor, for the sizes asked for so far.
+    outputs: Vec<(usize, Array2<f64>)>,
+}
+
+impl<'a> NestedHebbian<'a> {
+    pub fn new(facts: &'a FactSet, name: StreamName) -> Self {
+        Self {
+            facts,
+            values: facts.by_key(&facts.values),
+            rng: name.rng(),
+            factors: Array2::zeros((0, 2 * facts.dimension())),
+            outputs: vec![(0, Array2::zeros(facts.keys.dim()))],
+        }
+    }
+
+    fn draw_up_to(&mut self, size: usize) {
+        let missing = size.saturating_sub(self.factors.nrows());
+        let new = gaussian((missing, self.factors.ncols()), &mut self.rng);
+        self.factors.append(ndarray::Axis(0), new.view()).expect("rows of one width");
+    }
+
+    fn features(&self, from: usize, to: usize) -> Features {
+        let (units, dimension) = (self.factors.slice(s![from..to, ..]), self.facts.dimension());
+        let part = |columns: ndarray::Slice| units.slice_axis(ndarray::Axis(1), columns).to_owned();
+        Features { first: part((..dimension).into()), second: part((dimension..).into()), scale: 1.0 }
+    }
+
+    /// Margin of every fact at size m, up to a positive factor.
+    pub fn margins(&mut self, size: usize) -> Vec<f64> {
+        self.draw_up_to(size);
+        let place = self.outputs.partition_point(|(known, _)| *known <= size);
+        let (known, mut outputs) = self.outputs[place - 1].clone();
+        for start in (known..size).step_by(BLOCK) {
+            let block = self.features(start, (start + BLOCK).min(size)).of(self.facts.keys.view());
+            general_mat_mul(1.0, &block, &block.t().dot(&self.values), 1.0, &mut outputs);
+        }
+        if known < size {
+            self.outputs.insert(place, (size, outputs.clone()));
+        }
+        decoding::margins(outputs.view(), self.facts.values.view(), &self.facts.map)
+    }
+
+    /// The MLP of size m.
+    pub fn mlp(&mut self, size: usize) -> GatedMlp {
+        self.draw_up_to(size);
+        let features = Features { scale: 1.0 / (size as f64).sqrt(), ..self.features(0, size) };
+        let readout = raw_readout(&features, self.facts);
+        features.with_readout(readout)
+    }
+}
+
+/// The whitened readout (d×m): ridge regression of the values on the features, the same estimator for m ≤ F and m > F.
+///
+/// The reference's code uses the ridge λ on one side and F·λ on the other; here the ridge of the F×F side is F·λ, which is the
+/// same problem.
+///
+/// # Errors
+/// When the ridge is not positive, or the Gram matrix is not positive definite to working precision.
+pub fn ridge_readout(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<f64>> {
+    if !(ridge > 0.0 && ridge.is_finite()) {
+        return Err(Error::input(format!("a ridge of {ridge}")).fix("use a positive ridge, for example 1e-6"));
+    }
+    let solved = if features.size() <= facts.len() {
+        from_features(features, facts, ridge)
+    } else {
+        from_keys(features, facts, ridge)
+    };
+    solved.map_err(|error| {
+        Error::input(format!("the features do not determine a readout: {}", error.what()))
+            .fix("use a larger ridge, or remove keys that are equal or nearly so")
+    })
+}
+
+/// Solves the m×m system.
+fn from_features(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<f64>> {
+    let (size, share) = (features.size(), 1.0 / facts.len() as f64);
+    let mut gram = Array2::eye(size) * ridge;
+    let mut cross = Array2::zeros((size, facts.dimension()));
+    for start in (0..facts.len()).step_by(BLOCK) {
+        let keys = start..(start + BLOCK).min(facts.len());
+        let values = facts.values.select(ndarray::Axis(0), &facts.map[keys.clone()]);
+        let block = features.of(facts.keys.slice(s![keys, ..]));
+        add_gram(share, block.view(), &mut gram);
+        general_mat_mul(share, &block.t(), &values, 1.0, &mut cross);
+    }
+    Ok(Factor::new(gram)?.solve(cross.view()).reversed_axes())
+}
+
+/// Solves the F×F system, `W = [(ΦΦᵀ + FλI)⁻¹V_f]ᵀΦ`.
+fn from_keys(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<f64>> {
+    let mut kernel = Array2::eye(facts.len()) * (ridge * facts.len() as f64);
+    let blocks = || (0..features.size()).step_by(BLOCK).map(|start| start..(start + BLOCK).min(features.size()));
+    for units in blocks() {
+        add_gram(1.0, features.units(facts.keys.view(), units).t(), &mut kernel);
+    }
+    let coefficients = Factor::new(kernel)?.solve(facts.by_key(&facts.values).view());
+    let mut readout = Array2::zeros((facts.dimension(), features.size()));
+    for units in blocks() {
+        let block = features.units(facts.keys.view(), units.clone());
+        readout.slice_mut(s![.., units]).assign(&coefficients.t().dot(&block));
+    }
+    Ok(readout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::facts::fact_set::random_bijection;
+
+    fn facts(count: usize, dimension: usize) -> FactSet {
+        let mut rng = StreamName::new("test").with(count as u64).rng();
+        let table = draw(Kind::Sphere, count, dimension, &mut rng).unwrap();
+        FactSet::new(table.clone(), table, random_bijection(count, &mut rng)).unwrap()
+    }
+
+    #[test]
+    fn both_sides_of_the_ridge_solve_the_same_problem() {
+        let facts = facts(60, 12);
+        for size in [20, 60, 100] {
+            let features = Features::random(size, 12, &mut StreamName::new("features").rng());
+            let one = from_features(&features, &facts, 1e-3).unwrap();
+            let other = from_keys(&features, &facts, 1e-3).unwrap();
+            assert!((one - other).iter().all(|x| x.abs() < 1e-9), "{size}");
+        }
+    }
+
+    #[test]
+    fn the_ridge_readout_is_stationary() {
+        let facts = facts(700, 12);
+        let features = Features::random(30, 12, &mut StreamName::new("features").rng());
+        let readout = ridge_readout(&features, &facts, 1e-4).unwrap();
+        let table = features.of(facts.keys.view());
+        let gradient =
+            (table.dot(&readout.t()) - facts.by_key(&facts.values)).t().dot(&table) / 700.0 + &readout * 1e-4;
+        assert!(gradient.iter().all(|x| x.abs() < 1e-12));
+    }
+
+    #[test]
+    fn the_mlp_is_the_readout_of_the_features() {
+        let facts = facts(600, 12);
+        let features = Features::random(40, 12, &mut StreamName::new("features").rng());
+        let readout = raw_readout(&features, &facts);
+        let plain = facts.by_key(&facts.values).t().dot(&features.of(facts.keys.view())) / 600.0;
+        assert!((&readout - &plain).iter().all(|x| x.abs() < 1e-14));
+        let outputs = features.of(facts.keys.view()).dot(&readout.t());
+        let mlp = features.with_readout(readout);
+        assert!((mlp.forward(facts.keys.view()) - outputs).iter().all(|x| x.abs() < 1e-14));
+        assert_eq!(mlp.parameters(), 3 * 40 * 12);
+    }
+
+    #[test]
+    fn the_nested_family_agrees_with_its_mlps() {
+        let facts = facts(80, 12);
+        let mut family = NestedHebbian::new(&facts, StreamName::new("features"));
+        for size in [700, 30, 200] {
+            let nested = family.margins(size);
+            let plain = family.mlp(size).margins(&facts);
+            assert!(nested.iter().zip(&plain).all(|(a, b)| (a / (size * 80) as f64 - b).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn features_are_nested() {
+        let draw = |size| Features::random(size, 5, &mut StreamName::new("features").rng());
+        assert_eq!(draw(9).first.slice(s![..4, ..]), draw(4).first);
+        assert_eq!(draw(9).second.slice(s![..4, ..]), draw(4).second);
+    }
+
+    #[test]
+    fn a_ridge_of_zero_is_refused() {
+        let features = Features::random(4, 12, &mut StreamName::new("features").rng());
+        assert_eq!(ridge_readout(&features, &facts(20, 12), 0.0).unwrap_err().exit_code(), 2);
+    }
+}

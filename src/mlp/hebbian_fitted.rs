@@ -1,0 +1,276 @@
+//! The data-dependent Hebbian MLP: bilinear features fitted to the facts (2607.10034; `hebbian_mlps` §2.2).
+//!
+//! From random features (s = 1) and their unwhitened readout `W₀`, first `A₁` and then `A₀` is fitted, with `W₀` held:
+//! `min_X Σ_i ‖V_f·W₀·(c_i ⊙ X·k_i) − e_i‖² + λ‖X‖²`, where `c_i` is the other factor's value at key i and `e_i` the one-hot
+//! answer. The final readout is ridge regression on the fitted features.
+//!
+//! The normal equations are `L(X) = [C ⊙ W₀ᵀ(G_v(W₀(C ⊙ X·Kᵀ)))]·K + λX`, `G_v = V_fᵀV_f`, solved by conjugate gradients
+//! without any F×F matrix. Where keys and partner values are independent, `L` is near the product
+//! `X ↦ (W₀ᵀG_vW₀ ⊙ C·Cᵀ/F)·X·(KᵀK) + λX`, whose inverse preconditions the iteration; the reference divides by the diagonal.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, Axis, NdFloat, Zip};
+
+use super::gated::GatedMlp;
+use super::hebbian::{Features, raw_readout, ridge_readout};
+use crate::error::{Error, Result};
+use crate::facts::fact_set::FactSet;
+use crate::num::linalg::symmetric_eigen;
+use crate::rng::Rng;
+
+/// A fitted MLP and how the fit went.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    pub mlp: GatedMlp,
+    /// Conjugate gradient iterations of both fits.
+    pub iterations: usize,
+    /// The larger relative residual of the two fits.
+    pub relative_residual: f64,
+}
+
+/// Fits `size` data-dependent features and their readout.
+///
+/// # Errors
+/// When a system is not positive definite to working precision.
+pub fn fit(facts: &FactSet, size: usize, ridge: f64, rng: &mut Rng) -> Result<Fitted> {
+    fit_from(facts, Features { scale: 1.0, ..Features::random(size, facts.dimension(), rng) }, ridge)
+}
+
+/// Fits features from given ones; their scale has to be 1.
+pub fn fit_from(facts: &FactSet, start: Features, ridge: f64) -> Result<Fitted> {
+    let readout = raw_readout(&start, facts);
+    let (second, of_second) = refit(facts, &readout, &start.first, ridge)?;
+    let (first, of_first) = refit(facts, &readout, &second, ridge)?;
+    let features = Features { first, second, scale: 1.0 };
+    let readout = ridge_readout(&features, facts, ridge)?;
+    Ok(Fitted {
+        mlp: features.with_readout(readout),
+        iterations: of_second.0 + of_first.0,
+        relative_residual: of_second.1.max(of_first.1),
+    })
+}
+
+/// Systems of more unknowns are solved in single precision, to a tolerance that it can reach; so does the reference.
+const LARGE: usize = 8192;
+
+/// The factor that fits best beside `partner` (m×d), with the iterations and the relative residual.
+fn refit(
+    facts: &FactSet,
+    readout: &Array2<f64>,
+    partner: &Array2<f64>,
+    ridge: f64,
+) -> Result<(Array2<f64>, (usize, f64))> {
+    let limit = (2 * partner.nrows()).clamp(128, 1024);
+    if partner.len() <= LARGE {
+        return solve(&System::<f64>::new(facts, readout, partner, ridge)?, 1e-10, limit);
+    }
+    let (solution, how) = solve(&System::<f32>::new(facts, readout, partner, ridge)?, 1e-5, limit)?;
+    Ok((solution.mapv(f64::from), how))
+}
+
+/// A number of either precision: the only place where both are needed.
+trait Number: NdFloat {
+    fn of(value: f64) -> Self;
+    fn value(self) -> f64;
+}
+
+impl Number for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+    fn value(self) -> f64 {
+        self
+    }
+}
+
+impl Number for f32 {
+    fn of(value: f64) -> Self {
+        value as f32
+    }
+    fn value(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// The operator `L`, its right-hand side and its preconditioner.
+struct System<A> {
+    /// F×d.
+    keys: Array2<A>,
+    /// d×m.
+    readout: Array2<A>,
+    /// `W₀ᵀ·G_v`, m×d.
+    weighted: Array2<A>,
+    /// `Cᵀ`, F×m: the partner's value at each key.
+    partner: Array2<A>,
+    ridge: A,
+    /// `[(W₀ᵀV_fᵀ) ⊙ C]·K`, m×d.
+    rhs: Array2<A>,
+    preconditioner: Preconditioner<A>,
+}
+
+impl<A: Number> System<A> {
+    fn new(facts: &FactSet, readout: &Array2<f64>, partner: &Array2<f64>, ridge: f64) -> Result<Self> {
+        let narrow = |table: &Array2<f64>| table.mapv(A::of);
+        let values = facts.by_key(&facts.values);
+        let partner = facts.keys.dot(&partner.t());
+        let weighted = readout.t().dot(&values.t().dot(&values));
+        let rhs = (values.dot(readout) * &partner).t().dot(&facts.keys);
+        let coupling = weighted.dot(readout) * partner.t().dot(&partner) / facts.len() as f64;
+        Ok(Self {
+            keys: narrow(&facts.keys),
+            readout: narrow(readout),
+            weighted: narrow(&weighted),
+            partner: narrow(&partner),
+            ridge: A::of(ridge),
+            rhs: narrow(&rhs),
+            preconditioner: Preconditioner::new(&coupling, &facts.keys.t().dot(&facts.keys), ridge)?,
+        })
+    }
+
+    /// `L(X)` into `image`, key block by key block.
+    fn apply(&self, x: &Array2<A>, image: &mut Array2<A>) {
+        image.zip_mut_with(x, |image, x| *image = self.ridge * *x);
+        for (keys, partner) in
+            self.keys.axis_chunks_iter(Axis(0), KEYS).zip(self.partner.axis_chunks_iter(Axis(0), KEYS))
+        {
+            let mut units = keys.dot(&x.t());
+            units *= &partner;
+            let outputs = units.dot(&self.readout.t());
+            general_mat_mul(A::one(), &outputs, &self.weighted.t(), A::zero(), &mut units);
+            units *= &partner;
+            general_mat_mul(A::one(), &units.t(), &keys, A::one(), image);
+        }
+    }
+}
+
+/// Keys handled at once: a block of units stays in cache.
+const KEYS: usize = 256;
+
+/// The inverse of `X ↦ M·X·N + λX` through the eigenvectors of `M` (m×m) and `N` (d×d).
+struct Preconditioner<A> {
+    left: Array2<A>,
+    right: Array2<A>,
+    inverse: Array2<A>,
+}
+
+impl<A: Number> Preconditioner<A> {
+    fn new(of_units: &Array2<f64>, of_keys: &Array2<f64>, ridge: f64) -> Result<Self> {
+        let (of_units, left) = symmetric_eigen(of_units)?;
+        let (of_keys, right) = symmetric_eigen(of_keys)?;
+        let largest = of_units.fold(0.0f64, |a, b| a.max(*b)) * of_keys.fold(0.0f64, |a, b| a.max(*b));
+        let floor = ridge.max(1e-6 * largest);
+        let inverse = Array2::from_shape_fn((of_units.len(), of_keys.len()), |(unit, key)| {
+            A::of(1.0 / (of_units[unit].max(0.0) * of_keys[key].max(0.0) + floor))
+        });
+        Ok(Self { left: left.mapv(A::of), right: right.mapv(A::of), inverse })
+    }
+
+    fn apply(&self, x: &Array2<A>) -> Array2<A> {
+        let turned = self.left.t().dot(x).dot(&self.right) * &self.inverse;
+        self.left.dot(&turned).dot(&self.right.t())
+    }
+}
+
+/// The inner product, summed in double precision.
+fn inner<A: Number>(a: &Array2<A>, b: &Array2<A>) -> f64 {
+    let mut sum = 0.0;
+    Zip::from(a).and(b).for_each(|a, b| sum += a.value() * b.value());
+    sum
+}
+
+/// Solves `L(X) = rhs` from 0 by conjugate gradients; returns X with the iterations and the relative residual.
+fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<(Array2<A>, (usize, f64))> {
+    let mut x = Array2::zeros(system.rhs.dim());
+    let goal = inner(&system.rhs, &system.rhs).sqrt();
+    if goal == 0.0 {
+        return Ok((x, (0, 0.0)));
+    }
+    let (mut residual, mut image) = (system.rhs.clone(), x.clone());
+    let mut direction = system.preconditioner.apply(&residual);
+    let mut product = inner(&residual, &direction);
+    let mut left = 1.0;
+    for iteration in 1..=limit {
+        system.apply(&direction, &mut image);
+        let curvature = inner(&direction, &image);
+        if curvature.is_nan() || curvature <= 0.0 {
+            return Err(Error::failure("the fit of the features lost positive definiteness").fix("use a larger ridge"));
+        }
+        let step = product / curvature;
+        x.scaled_add(A::of(step), &direction);
+        residual.scaled_add(A::of(-step), &image);
+        left = inner(&residual, &residual).sqrt() / goal;
+        if left <= tolerance {
+            return Ok((x, (iteration, left)));
+        }
+        let scaled = system.preconditioner.apply(&residual);
+        let next = inner(&residual, &scaled);
+        let ratio = A::of(next / product);
+        direction.zip_mut_with(&scaled, |direction, scaled| *direction = *scaled + ratio * *direction);
+        product = next;
+    }
+    Ok((x, (limit, left)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::facts::fact_set::random_bijection;
+    use crate::rng::StreamName;
+
+    fn facts(count: usize, dimension: usize) -> FactSet {
+        let mut rng = StreamName::new("test").with(count as u64).rng();
+        let table = draw(Kind::Sphere, count, dimension, &mut rng).unwrap();
+        FactSet::new(table.clone(), table, random_bijection(count, &mut rng)).unwrap()
+    }
+
+    /// The objective by its definition, with its one-hot answers.
+    fn objective(facts: &FactSet, readout: &Array2<f64>, partner: &Array2<f64>, x: &Array2<f64>, ridge: f64) -> f64 {
+        let units = facts.keys.dot(&x.t()) * facts.keys.dot(&partner.t());
+        let logits = units.dot(&readout.t()).dot(&facts.by_key(&facts.values).t()) - Array2::<f64>::eye(facts.len());
+        logits.iter().chain(x.iter().map(|x| x * ridge.sqrt()).collect::<Vec<_>>().iter()).map(|x| x * x).sum()
+    }
+
+    #[test]
+    fn the_fit_minimises_the_objective() {
+        let facts = facts(40, 8);
+        let features = Features { scale: 1.0, ..Features::random(6, 8, &mut StreamName::new("features").rng()) };
+        let readout = raw_readout(&features, &facts);
+        let (x, (_, residual)) = refit(&facts, &readout, &features.first, 1e-3).unwrap();
+        assert!(residual <= 1e-10);
+        let at = |x: &Array2<f64>| objective(&facts, &readout, &features.first, x, 1e-3);
+        for index in [[0, 0], [3, 5], [5, 7]] {
+            for step in [-1e-3, 1e-3] {
+                let mut moved = x.clone();
+                moved[index] += step;
+                assert!(at(&moved) > at(&x));
+            }
+        }
+    }
+
+    /// 96 units in 96 dimensions are more unknowns than double precision is used for.
+    #[test]
+    fn large_systems_are_solved_in_single_precision_to_its_tolerance() {
+        let facts = facts(300, 96);
+        let features = Features { scale: 1.0, ..Features::random(96, 96, &mut StreamName::new("features").rng()) };
+        let readout = raw_readout(&features, &facts);
+        let (single, (_, residual)) = refit(&facts, &readout, &features.first, 1e-2).unwrap();
+        assert!(residual <= 1e-5);
+        let system = System::<f64>::new(&facts, &readout, &features.first, 1e-2).unwrap();
+        let (double, _) = solve(&system, 1e-10, 1000).unwrap();
+        let norm = |table: &Array2<f64>| inner(table, table).sqrt();
+        assert!(norm(&(single - &double)) < 1e-3 * norm(&double));
+    }
+
+    #[test]
+    fn fitted_features_store_more_than_random_ones() {
+        let facts = facts(256, 32);
+        let mut rng = StreamName::new("features").rng();
+        let fitted = fit(&facts, 96, 1e-6, &mut rng).unwrap();
+        let random = Features::random(96, 32, &mut StreamName::new("features").rng());
+        let readout = ridge_readout(&random, &facts, 1e-6).unwrap();
+        let stored = |mlp: &GatedMlp| crate::facts::decoding::stored(&mlp.margins(&facts));
+        assert!(stored(&fitted.mlp) > stored(&random.with_readout(readout)) + 10);
+        assert!(fitted.mlp.gate.iter().all(|x| x.is_finite()));
+    }
+}

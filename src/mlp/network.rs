@@ -1,0 +1,234 @@
+//! An MLP of either architecture: what every construction builds.
+
+use ndarray::{Array2, ArrayView2, s};
+
+use super::gated::{GatedMlp, forward_in_blocks};
+use super::plain::PlainMlp;
+use crate::facts::decoding;
+use crate::facts::fact_set::FactSet;
+use crate::facts::screening::count_stored;
+use crate::facts::whitening::Whitening;
+
+/// A one-hidden-layer MLP.
+#[derive(Debug, Clone)]
+pub enum Mlp {
+    Gated(GatedMlp),
+    Plain(PlainMlp),
+}
+
+impl From<GatedMlp> for Mlp {
+    fn from(mlp: GatedMlp) -> Self {
+        Self::Gated(mlp)
+    }
+}
+
+impl From<PlainMlp> for Mlp {
+    fn from(mlp: PlainMlp) -> Self {
+        Self::Plain(mlp)
+    }
+}
+
+/// Keys computed at once where memory must not grow with the number of facts.
+const KEYS: usize = 1024;
+
+impl Mlp {
+    /// The output matrix, d×H.
+    pub fn down(&self) -> &Array2<f64> {
+        match self {
+            Self::Gated(mlp) => &mlp.down,
+            Self::Plain(mlp) => &mlp.down,
+        }
+    }
+
+    /// Hidden size H.
+    pub fn hidden(&self) -> usize {
+        self.down().ncols()
+    }
+
+    /// Number of parameters, biases included.
+    pub fn parameters(&self) -> usize {
+        match self {
+            Self::Gated(mlp) => mlp.parameters(),
+            Self::Plain(mlp) => mlp.parameters(),
+        }
+    }
+
+    /// The matrices by name, as they are written to a file.
+    pub fn matrices(&self) -> Vec<(&'static str, &Array2<f64>)> {
+        match self {
+            Self::Gated(mlp) => vec![("gate", &mlp.gate), ("up", &mlp.up), ("down", &mlp.down)],
+            Self::Plain(mlp) => vec![("weights", &mlp.weights), ("down", &mlp.down)],
+        }
+    }
+
+    /// The Frobenius norm of all weight matrices together.
+    pub fn weight_norm(&self) -> f64 {
+        self.matrices().iter().flat_map(|(_, matrix)| matrix.iter()).map(|entry| entry * entry).sum::<f64>().sqrt()
+    }
+
+    /// The largest absolute entry of all weight matrices.
+    pub fn largest_weight(&self) -> f64 {
+        self.matrices()
+            .iter()
+            .flat_map(|(_, matrix)| matrix.iter())
+            .fold(0.0, |largest, entry| largest.max(entry.abs()))
+    }
+
+    /// Hidden units in `range` for a table of inputs: (n×d) → (n×|range|).
+    pub fn hidden_units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
+        match self {
+            Self::Gated(mlp) => mlp.hidden_units(inputs, range),
+            Self::Plain(mlp) => mlp.hidden_units(inputs, range),
+        }
+    }
+
+    /// Outputs for a table of inputs: (n×d) → (n×d).
+    pub fn forward(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
+        let mut outputs = forward_in_blocks(inputs, self.down(), |rows, units| self.hidden_units(rows, units));
+        if let Self::Plain(PlainMlp { output_bias: Some(bias), .. }) = self {
+            outputs += bias;
+        }
+        outputs
+    }
+
+    /// Outputs in single precision, as a model that runs in it would compute them: (n×d) → (n×d).
+    pub fn forward_single(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
+        let narrow = |matrix: &Array2<f64>| matrix.mapv(|entry| entry as f32);
+        let preactivation = |weights: &Array2<f64>, bias: Option<&ndarray::Array1<f64>>| {
+            let mut units = inputs.dot(&narrow(weights).t());
+            if let Some(bias) = bias {
+                units += &bias.mapv(|entry| entry as f32);
+            }
+            units
+        };
+        let (mut units, activation) = match self {
+            Self::Gated(mlp) => (preactivation(&mlp.gate, mlp.gate_bias.as_ref()), mlp.activation),
+            Self::Plain(mlp) => (preactivation(&mlp.weights, mlp.bias.as_ref()), mlp.activation),
+        };
+        units.mapv_inplace(|z| activation.apply(f64::from(z)) as f32);
+        if let Self::Gated(mlp) = self {
+            units *= &inputs.dot(&narrow(&mlp.up).t());
+        }
+        let mut outputs = units.dot(&narrow(self.down()).t());
+        if let Self::Plain(PlainMlp { output_bias: Some(bias), .. }) = self {
+            outputs += &bias.mapv(|entry| entry as f32);
+        }
+        outputs
+    }
+
+    /// Margin of every fact of a fact set; see [`decoding::margins`].
+    pub fn margins(&self, facts: &FactSet) -> Vec<f64> {
+        decoding::margins(self.forward(facts.keys.view()).view(), facts.values.view(), &facts.map)
+    }
+
+    /// Number of facts stored, without holding more than a block of outputs.
+    pub fn stored(&self, facts: &FactSet) -> usize {
+        let starts = (0..facts.len()).step_by(KEYS);
+        let of = |start: usize| {
+            let stop = (start + KEYS).min(facts.len());
+            let outputs = self.forward(facts.keys.slice(s![start..stop, ..]));
+            count_stored(outputs.view(), facts.values.view(), &facts.map[start..stop])
+        };
+        starts.map(of).sum()
+    }
+
+    /// The MLP for raw values, given this one built for whitened values; see [`GatedMlp::fold_value_whitening`].
+    pub fn fold_value_whitening(self, whitening: &Whitening) -> Self {
+        match self {
+            Self::Gated(mlp) => mlp.fold_value_whitening(whitening).into(),
+            Self::Plain(mut mlp) => {
+                mlp.down = whitening.map.dot(&mlp.down);
+                mlp.output_bias = mlp.output_bias.map(|bias| whitening.map.dot(&bias));
+                mlp.into()
+            }
+        }
+    }
+
+    /// The MLP for raw keys, given this one built for whitened keys. Exact.
+    pub fn fold_key_whitening(self, whitening: &Whitening) -> Self {
+        match self {
+            Self::Gated(mlp) => mlp.fold_key_whitening(whitening).into(),
+            Self::Plain(mut mlp) => {
+                mlp.weights = mlp.weights.dot(&whitening.map);
+                mlp.into()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::mlp::gated::Activation;
+    use crate::rng::StreamName;
+    use ndarray::array;
+
+    fn plain() -> Mlp {
+        PlainMlp {
+            weights: array![[1.0, -1.0], [0.5, 2.0], [0.0, 1.0]],
+            bias: Some(array![0.0, -1.0, 0.25]),
+            down: array![[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]],
+            output_bias: Some(array![0.1, -0.2]),
+            activation: Activation::Relu,
+        }
+        .into()
+    }
+
+    fn gated() -> Mlp {
+        GatedMlp {
+            gate: array![[1.0, -1.0], [0.5, 2.0], [0.0, 1.0]],
+            gate_bias: Some(array![0.0, -1.0, 0.25]),
+            up: array![[2.0, 1.0], [-1.0, 1.0], [3.0, 0.0]],
+            down: array![[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]],
+            activation: Activation::Silu,
+        }
+        .into()
+    }
+
+    #[test]
+    fn the_plain_forward_pass_is_the_formula() {
+        let x: [f64; 2] = [0.7, -0.2];
+        let hidden = [(x[0] - x[1]).max(0.0), (0.5 * x[0] + 2.0 * x[1] - 1.0).max(0.0), (x[1] + 0.25).max(0.0)];
+        let found = plain().forward(array![[0.7, -0.2]].view());
+        assert!((found[[0, 0]] - (hidden[0] + 2.0 * hidden[2] + 0.1)).abs() < 1e-15);
+        assert!((found[[0, 1]] - (hidden[1] - hidden[2] - 0.2)).abs() < 1e-15);
+        assert_eq!((plain().parameters(), plain().hidden()), (6 + 6 + 3 + 2, 3));
+    }
+
+    #[test]
+    fn single_precision_is_close_to_double() {
+        let inputs = draw(Kind::Gaussian, 5, 2, &mut StreamName::new("test").rng()).unwrap();
+        for mlp in [plain(), gated()] {
+            let single = mlp.forward_single(inputs.mapv(|x| x as f32).view());
+            let double = mlp.forward(inputs.view());
+            assert!(single.iter().zip(&double).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
+        }
+    }
+
+    #[test]
+    fn whitening_of_keys_and_values_folds() {
+        let mut rng = StreamName::new("test").rng();
+        let keys = draw(Kind::Gaussian, 9, 2, &mut rng).unwrap();
+        let values = draw(Kind::Gaussian, 4, 2, &mut rng).unwrap();
+        let (of_keys, of_values) = (Whitening::fit(&keys, 0.7).unwrap(), Whitening::fit(&values, 1.0).unwrap());
+        for mlp in [plain(), gated()] {
+            let white = mlp.forward(of_keys.apply(&keys).view()).dot(&of_values.apply(&values).t());
+            let raw = mlp.fold_key_whitening(&of_keys).fold_value_whitening(&of_values);
+            let scores = raw.forward(keys.view()).dot(&values.t());
+            assert!((scores - white).iter().all(|difference: &f64| difference.abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn the_count_in_blocks_is_that_of_the_margins() {
+        let mut rng = StreamName::new("test").rng();
+        let keys = draw(Kind::Gaussian, KEYS + 77, 2, &mut rng).unwrap();
+        let values = draw(Kind::Gaussian, 6, 2, &mut rng).unwrap();
+        let map = (0..KEYS + 77).map(|key| key % 6).collect();
+        let facts = FactSet::new(keys, values, map).unwrap();
+        for mlp in [plain(), gated()] {
+            assert_eq!(mlp.stored(&facts), decoding::stored(&mlp.margins(&facts)));
+        }
+    }
+}
