@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use factsmith::facts::decodability::{Certificate, Cores, achieved_margins, decodability};
-use factsmith::facts::files::read_npy;
+use factsmith::facts::files::read_table;
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/decodability");
@@ -34,7 +34,7 @@ fn reference(table: &Path) -> Vec<(f64, f64)> {
 #[test]
 fn every_rho_agrees_with_the_reference() {
     for table in cases() {
-        let values = read_npy(&table).unwrap();
+        let values = read_table(&table).unwrap();
         let found = decodability(&values, Cores::All).unwrap();
         let reference = reference(&table);
         assert_eq!(found.certificates.len(), reference.len());

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use factsmith::facts::fact_set::FactSet;
-use factsmith::facts::files::read_npy;
+use factsmith::facts::files::read_table;
 use factsmith::mlp::gated::GatedMlp;
 use factsmith::mlp::hebbian::{Features, RIDGE, raw_readout, ridge_readout};
 use factsmith::mlp::hebbian_fitted::fit_from;
@@ -18,7 +18,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn table(name: &str) -> Array2<f64> {
-    read_npy(&path(&format!("{name}.npy"))).unwrap()
+    read_table(&path(&format!("{name}.npy"))).unwrap()
 }
 
 fn facts(name: &str) -> FactSet {

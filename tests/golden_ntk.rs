@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use factsmith::facts::fact_set::FactSet;
-use factsmith::facts::files::read_npy;
+use factsmith::facts::files::read_table;
 use factsmith::mlp::gated::{Activation, GatedMlp};
 use factsmith::mlp::ntk::up_projection;
 
@@ -18,11 +18,11 @@ fn lines(name: &str) -> Vec<String> {
 
 #[test]
 fn weights_and_margins_agree_with_the_reference() {
-    let table = read_npy(&path("F64_d16_K.npy")).unwrap();
+    let table = read_table(&path("F64_d16_K.npy")).unwrap();
     let map = lines("F64_d16_map.csv").iter().map(|line| line.parse().unwrap()).collect();
     let facts = FactSet::new(table.clone(), table, map).unwrap();
     let [gate, up, down] =
-        ["gate", "up", "down"].map(|name| read_npy(&path(&format!("F64_d16_m64_{name}.npy"))).unwrap());
+        ["gate", "up", "down"].map(|name| read_table(&path(&format!("F64_d16_m64_{name}.npy"))).unwrap());
     let targets = facts.by_key(&facts.values);
     let built = up_projection(facts.keys.view(), targets.view(), gate.view(), down.view(), 1);
     assert!((&built - &up).iter().all(|difference| difference.abs() < 1e-13));

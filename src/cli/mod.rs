@@ -1,23 +1,29 @@
 //! The command line: parse, call, print, exit code. One file per command.
 
 mod budget;
+mod build;
 mod claims;
 mod compare;
 mod completions;
 mod explain;
 mod export;
+mod fact_inputs;
 mod figures;
 mod gc;
 mod graph;
+mod inputs;
 mod man;
 mod measure;
+mod methods;
 mod notebook;
 mod plan;
 mod replay;
 mod rules;
 mod run;
+mod show;
 mod status;
 mod verify;
+mod verify_facts;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -78,7 +84,7 @@ enum Command {
     Graph(graph::Arguments),
     Export(export::Arguments),
     Replay(replay::Arguments),
-    Verify(verify::Arguments),
+    Verify(Box<verify::Arguments>),
     Gc(gc::Arguments),
     Claims(claims::Arguments),
     Compare(compare::Arguments),
@@ -86,7 +92,10 @@ enum Command {
     Completions(completions::Arguments),
     Man(man::Arguments),
     Figures(figures::Arguments),
-    Measure(measure::Arguments),
+    Measure(Box<measure::Arguments>),
+    Methods(methods::Arguments),
+    Build(Box<build::Arguments>),
+    Show(show::Arguments),
     Notebook(notebook::Arguments),
 }
 
@@ -152,6 +161,9 @@ impl Command {
             Self::Man(arguments) => man::execute(&arguments, context),
             Self::Figures(arguments) => figures::execute(&arguments, context),
             Self::Measure(arguments) => measure::execute(&arguments, context),
+            Self::Methods(arguments) => methods::execute(&arguments, context),
+            Self::Build(arguments) => build::execute(&arguments, context),
+            Self::Show(arguments) => show::execute(&arguments, context),
             Self::Notebook(arguments) => notebook::execute(&arguments, context),
         }
     }

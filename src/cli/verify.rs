@@ -1,21 +1,40 @@
 //! `factsmith verify`
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::Context;
+use super::fact_inputs::FactOptions;
+use super::verify_facts::verify_facts;
 use crate::error::{Error, Result};
 use crate::pipeline::progress::count;
 use crate::pipeline::verify::{Sample, verify};
 
-/// Compute a sample of the stored cells again and compare them with the store, bit for bit
+/// Verify every fact of an MLP, or a sample of the stored cells
 ///
-/// Changes nothing. Ends with exit code 1 when a cell is not what it was, and says which.
+/// With an MLP, as `factsmith build` writes it: computes the margin of every fact and the bound of its rounding error. A fact is
+/// stored when its margin exceeds the bound, not stored when it is below the negative bound, undecided in between. The exit
+/// code is 0 when every fact is stored, else 1.
+///
+/// Without an MLP: computes a sample of the stored cells again and compares them with the store, bit for bit. Changes nothing.
+/// The exit code is 1 when a cell is not what it was.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
+  factsmith verify mlp.safetensors --keys keys.npy --values values.npy
+  factsmith verify mlp.safetensors --keys k.npy --values v.npy --facts map.csv --key-names names.txt --json
   factsmith verify
   factsmith verify --stage decodability --sample 100
   factsmith verify --seed 7 --threads 1 --json")]
 pub struct Arguments {
+    /// The MLP whose facts are verified
+    #[arg(requires_all = ["keys", "values"])]
+    mlp: Option<PathBuf>,
+    #[command(flatten)]
+    facts: Option<FactOptions>,
+    /// How many of the weakest facts are listed
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    worst: usize,
     /// Cells to compute again
     #[arg(long, default_value_t = 10, value_name = "N")]
     sample: usize,
@@ -31,6 +50,15 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    match (&arguments.mlp, &arguments.facts) {
+        (Some(mlp), Some(facts)) => return verify_facts(mlp, facts, arguments.worst, context),
+        (None, Some(_)) => {
+            return Err(
+                Error::input("facts without an MLP to verify").fix("name the file: factsmith verify MLP --keys …")
+            );
+        }
+        _ => {}
+    }
     if arguments.sample == 0 {
         return Err(Error::input("a sample of 0 cells verifies nothing").fix("give --sample a number from 1 on"));
     }

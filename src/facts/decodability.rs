@@ -69,11 +69,11 @@ impl Certificate {
 pub struct Decodability {
     /// `ρ(V)`, the smallest `ρ_i` (its primal value).
     pub rho: f64,
-    /// The value that has it.
+    /// The place of its certificate.
     pub weakest: usize,
-    /// One certificate per value.
+    /// One certificate per measured value, in the order they were asked for.
     pub certificates: Vec<Certificate>,
-    /// Margin-optimal outputs `U*` (n×d): unit rows, zero where `ρ_i = 0`.
+    /// Margin-optimal outputs `U*` (n×d), a row per certificate: unit rows, zero where `ρ_i = 0`.
     pub outputs: Array2<f64>,
 }
 
@@ -124,16 +124,27 @@ pub enum Cores {
 /// # Errors
 /// When there are fewer than two values, or a number is not finite.
 pub fn decodability(values: &Array2<f64>, cores: Cores) -> Result<Decodability> {
+    decodability_of(values, &(0..values.nrows()).collect::<Vec<usize>>(), cores)
+}
+
+/// Measures the `ρ_i` of some values among all: `rho` is then the smallest of these, an upper bound of `ρ(V)`.
+///
+/// # Errors
+/// As [`decodability`], and when no value is asked for or one is not there.
+pub fn decodability_of(values: &Array2<f64>, anchors: &[usize], cores: Cores) -> Result<Decodability> {
     check_table("values", values.view())?;
     if values.nrows() < 2 {
         return Err(Error::input("decodability of a single value is not defined").fix("give at least two values"));
     }
+    if anchors.is_empty() || anchors.iter().any(|anchor| *anchor >= values.nrows()) {
+        return Err(Error::input(format!("decodability of values that are not among the {}", values.nrows()))
+            .fix("ask for at least one value, counted from 0"));
+    }
     let problem = Problem::new(values);
-    let starts: Vec<usize> = (0..values.nrows()).step_by(BLOCK).collect();
-    let solve = |start: &usize| problem.solve_block(*start, (*start + BLOCK).min(values.nrows()));
+    let solve = |block: &[usize]| problem.solve_block(block);
     let blocks: Vec<Block> = match cores {
-        Cores::One => starts.iter().map(solve).collect(),
-        Cores::All => starts.par_iter().map(solve).collect(),
+        Cores::One => anchors.chunks(BLOCK).map(solve).collect(),
+        Cores::All => anchors.par_chunks(BLOCK).map(solve).collect(),
     };
     Ok(gather(blocks, values.ncols()))
 }
@@ -211,10 +222,9 @@ impl Problem {
     }
 
     /// `1/‖v_i − v_j‖` for the anchors of a block (rows) and all values (columns); infinite for equal values, 0 for j = i.
-    fn inverse_distances(&self, start: usize, stop: usize) -> Array2<f64> {
-        let mut distances = self.scores(self.centred.slice(s![start..stop, ..]));
-        for (offset, mut row) in distances.rows_mut().into_iter().enumerate() {
-            let anchor = start + offset;
+    fn inverse_distances(&self, block: &[usize]) -> Array2<f64> {
+        let mut distances = self.scores(self.centred.select(Axis(0), block).view());
+        for (&anchor, mut row) in block.iter().zip(distances.rows_mut()) {
             for (other, entry) in row.iter_mut().enumerate() {
                 let scale = self.squared_norms[anchor] + self.squared_norms[other];
                 let mut squared = scale - 2.0 * *entry;
@@ -227,9 +237,10 @@ impl Problem {
         distances
     }
 
-    fn solve_block(&self, start: usize, stop: usize) -> Block {
-        let inverse_distances = self.inverse_distances(start, stop);
-        let mut anchors: Vec<Anchor> = (start..stop).map(|index| Anchor::new(self, index)).collect();
+    fn solve_block(&self, block: &[usize]) -> Block {
+        let inverse_distances = self.inverse_distances(block);
+        let mut anchors: Vec<Anchor> =
+            block.iter().enumerate().map(|(place, index)| Anchor::new(self, place, *index)).collect();
         for (anchor, inverse) in anchors.iter_mut().zip(inverse_distances.rows()) {
             anchor.find_duplicate(inverse);
             anchor.find_near(self, inverse);
@@ -245,13 +256,13 @@ impl Problem {
             }
             let mut scores = self.scores(directions.view());
             for (anchor, mut scores) in live.iter_mut().zip(scores.rows_mut()) {
-                let inverse = inverse_distances.row(anchor.index - start);
+                let inverse = inverse_distances.row(anchor.place);
                 // Rows of matrices in standard layout.
                 let (scores, inverse) = (scores.as_slice_mut().expect("rows"), inverse.to_slice().expect("rows"));
                 anchor.round(self, scores, inverse);
             }
         }
-        let mut outputs = Array2::zeros((stop - start, self.exact.ncols()));
+        let mut outputs = Array2::zeros((block.len(), self.exact.ncols()));
         for (mut row, anchor) in outputs.rows_mut().into_iter().zip(&anchors) {
             if !anchor.certificate.is_zero() {
                 row.assign(&ArrayView1::from(&anchor.best_direction[..]));
@@ -267,6 +278,8 @@ fn squared_distance(left: &[f64], right: &[f64]) -> f64 {
 
 /// The search for one `ρ_i`.
 struct Anchor {
+    /// Its row in the block and in the table.
+    place: usize,
     index: usize,
     done: bool,
     certificate: Certificate,
@@ -279,13 +292,14 @@ struct Anchor {
 }
 
 impl Anchor {
-    fn new(problem: &Problem, index: usize) -> Self {
+    fn new(problem: &Problem, place: usize, index: usize) -> Self {
         let dimension = problem.exact.ncols();
         let mut direction = problem.centred.row(index).to_vec();
         if !normalise(&mut direction) {
             direction[0] = 1.0;
         }
         Self {
+            place,
             index,
             done: false,
             certificate: Certificate {
@@ -714,6 +728,21 @@ mod tests {
         let (one, all) = (decodability(&table, Cores::One).unwrap(), decodability(&table, Cores::All).unwrap());
         assert_eq!(one.certificates, all.certificates);
         assert_eq!(one.outputs, all.outputs);
+    }
+
+    #[test]
+    fn some_values_are_measured_among_all() {
+        let table = sphere(200, 12);
+        let all = decodability(&table, Cores::One).unwrap();
+        let anchors = [150, 3, 77];
+        let some = decodability_of(&table, &anchors, Cores::One).unwrap();
+        for (certificate, anchor) in some.certificates.iter().zip(anchors) {
+            assert!((certificate.lower - all.certificates[anchor].lower).abs() < 1e-12);
+            assert_eq!(certificate.rival, all.certificates[anchor].rival);
+        }
+        for anchors in [&[][..], &[200]] {
+            assert_eq!(decodability_of(&table, anchors, Cores::One).unwrap_err().exit_code(), 2);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fig2c;
 mod fig5;
 mod fig6;
 mod render;
+pub mod rho_distribution;
 mod scaling;
 mod storage;
 
@@ -117,10 +118,41 @@ pub fn find(name: &str) -> Result<&'static Entry> {
         .ok_or_else(|| unknown("figure", name, FIGURES.iter().map(|entry| entry.name)))
 }
 
+/// How a figure is kept in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Svg,
+    Png,
+}
+
+/// The format that the extension of a path stands for.
+///
+/// # Errors
+/// When it is neither `svg` nor `png`.
+pub fn format_of(path: &Path) -> Result<Format> {
+    match path.extension().unwrap_or_default().to_string_lossy().to_lowercase().as_str() {
+        "svg" => Ok(Format::Svg),
+        "png" => Ok(Format::Png),
+        other => Err(unknown("figure format", other, ["svg", "png"]).at(path.display())),
+    }
+}
+
 impl Figure {
     /// The figure as the text of an SVG file.
     pub fn svg(&self) -> Result<String> {
         render::svg(self)
+    }
+
+    /// Writes the figure to one file; the extension of the path, `svg` or `png`, says how.
+    ///
+    /// # Errors
+    /// When the extension is another one, or the file cannot be written.
+    pub fn write_file(&self, path: &Path) -> Result<()> {
+        let bytes = match format_of(path)? {
+            Format::Svg => self.svg()?.into_bytes(),
+            Format::Png => render::png(self)?,
+        };
+        crate::durable::replace(path, |file| std::io::Write::write_all(file, &bytes))
     }
 
     /// Writes `NAME.svg` and `NAME.png` into a folder, each whole or not at all.

@@ -2,18 +2,26 @@
 //!
 //! Active-set methods add and drop one constraint a step. Factorising anew costs `k³/3`; an update costs `k²`.
 
-/// The lower Cholesky factor of a growing Gram matrix `Q = L·Lᵀ`, rows stored one after the other at a fixed stride.
+/// The lower Cholesky factor of a growing Gram matrix `Q = L·Lᵀ`.
+///
+/// Rows are stored one after the other, each with one entry beyond the diagonal, which removing a point needs. Memory grows
+/// with the size, not with the capacity: thousands of factors of a few rows live at a time.
 #[derive(Debug, Clone)]
 pub struct GrowingCholesky {
-    stride: usize,
+    capacity: usize,
     size: usize,
     lower: Vec<f64>,
+}
+
+/// Where a row starts: those before it hold 2, 3, 4, … entries.
+fn start(row: usize) -> usize {
+    row * (row + 3) / 2
 }
 
 impl GrowingCholesky {
     /// An empty factor with room for `capacity` rows.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { stride: capacity, size: 0, lower: vec![0.0; capacity * capacity] }
+        Self { capacity, size: 0, lower: Vec::new() }
     }
 
     pub fn size(&self) -> usize {
@@ -22,7 +30,7 @@ impl GrowingCholesky {
 
     /// Whether another row fits.
     pub fn is_full(&self) -> bool {
-        self.size == self.stride
+        self.size == self.capacity
     }
 
     pub fn clear(&mut self) {
@@ -30,7 +38,7 @@ impl GrowingCholesky {
     }
 
     fn row(&self, index: usize) -> &[f64] {
-        &self.lower[index * self.stride..index * self.stride + index + 1]
+        &self.lower[start(index)..=start(index) + index]
     }
 
     /// Appends a row and column to `Q`: `cross[s]` is the new point's product with point `s`, `square` with itself.
@@ -39,12 +47,13 @@ impl GrowingCholesky {
     /// is below `tolerance · square`.
     pub fn append(&mut self, cross: &[f64], square: f64, tolerance: f64) -> bool {
         let size = self.size;
-        debug_assert!(cross.len() == size && size < self.stride);
-        let (head, tail) = self.lower.split_at_mut(size * self.stride);
+        debug_assert!(cross.len() == size && size < self.capacity);
+        self.lower.resize(start(size + 1).max(self.lower.len()), 0.0);
+        let (head, tail) = self.lower.split_at_mut(start(size));
         let new = &mut tail[..=size];
         let mut left_over = square;
         for index in 0..size {
-            let row = &head[index * self.stride..index * self.stride + index + 1];
+            let row = &head[start(index)..=start(index) + index];
             let value = (cross[index] - dot(&row[..index], &new[..index])) / row[index];
             new[index] = value;
             left_over -= value * value;
@@ -59,21 +68,20 @@ impl GrowingCholesky {
 
     /// Removes point `index`: deletes its row and restores the triangle by Givens rotations.
     pub fn remove(&mut self, index: usize) {
-        let (size, stride) = (self.size, self.stride);
-        debug_assert!(index < size);
-        for row in index..size - 1 {
-            let (to, from) = (row * stride, (row + 1) * stride);
-            self.lower.copy_within(from..from + row + 2, to);
+        debug_assert!(index < self.size);
+        for row in index..self.size - 1 {
+            let from = start(row + 1);
+            self.lower.copy_within(from..from + row + 2, start(row));
         }
         self.size -= 1;
         for pivot in index..self.size {
-            let diagonal = self.lower[pivot * stride + pivot];
-            let beyond = self.lower[pivot * stride + pivot + 1];
+            let diagonal = self.lower[start(pivot) + pivot];
+            let beyond = self.lower[start(pivot) + pivot + 1];
             let length = diagonal.hypot(beyond);
             let (cosine, sine) = (diagonal / length, beyond / length);
-            self.lower[pivot * stride + pivot] = length;
+            self.lower[start(pivot) + pivot] = length;
             for row in pivot + 1..self.size {
-                let at = row * stride + pivot;
+                let at = start(row) + pivot;
                 let (left, right) = (self.lower[at], self.lower[at + 1]);
                 self.lower[at] = cosine * left + sine * right;
                 self.lower[at + 1] = cosine * right - sine * left;

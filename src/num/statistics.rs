@@ -46,6 +46,15 @@ pub fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
 }
 
+/// The value below which a share of the values lies, linear between neighbours: 0 gives the smallest, 1 the largest.
+pub fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = share.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    below + (above - below) * place.fract()
+}
+
 /// Interval in which one further run falls with 95 % probability: `mean ± t·s·√(1 + 1/n)`; `None` with fewer than two values.
 ///
 /// A paper's number is usually one run, so it is compared with this and not with a confidence interval of the mean
@@ -78,6 +87,12 @@ mod tests {
     fn medians() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn quantiles_are_linear_between_values() {
+        let values = [4.0, 1.0, 2.0];
+        assert_eq!([0.0, 0.25, 0.5, 0.75, 1.0].map(|share| quantile(&values, share)), [1.0, 1.5, 2.0, 3.0, 4.0]);
     }
 
     #[test]

@@ -1,0 +1,157 @@
+//! `factsmith build`
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::Context;
+use super::fact_inputs::{FactOptions, Facts};
+use crate::capacity::smallest_size;
+use crate::error::{Error, Result, unknown};
+use crate::methods::family::{Built, Family, Ground, refuse_beyond_memory};
+use crate::methods::{METHODS, Method};
+use crate::mlp::saved::{self, Precision};
+use crate::mlp::verification::{Certainty, Verified, verify};
+use crate::pipeline::progress::tell;
+
+/// Build an MLP that stores facts, by any construction
+///
+/// The file says how it was made; the same command makes the same file again.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  factsmith build --keys keys.npy --values values.npy --method gradient_descent --smallest -o mlp.safetensors
+  factsmith build --keys k.npy --values v.npy --facts map.csv --method hebbian_whitened --size 800 -o mlp.safetensors
+  factsmith build --keys k.npy --values v.npy --method gadget_jl --smallest --precision single -o mlp.safetensors
+
+'factsmith methods' lists the methods and what their size counts.")]
+pub struct Arguments {
+    #[command(flatten)]
+    facts: FactOptions,
+    /// How to make it
+    #[arg(long, value_name = "NAME")]
+    method: String,
+    /// The size, as the method counts it
+    #[arg(long, value_name = "N", required_unless_present = "smallest", conflicts_with = "smallest")]
+    size: Option<usize>,
+    /// Search for the smallest size that stores every fact
+    #[arg(long)]
+    smallest: bool,
+    /// Steps of training, for the methods that train
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    steps: usize,
+    /// Seed of everything that is drawn
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Precision of the weights in the file: single or double
+    #[arg(long, value_name = "NAME", default_value = "double")]
+    precision: String,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    let (method, precision) = (method(&arguments.method)?, precision(&arguments.precision)?);
+    let facts = arguments.facts.read()?;
+    let started = Instant::now();
+    let ground = Ground::new(&facts.set, arguments.seed);
+    let mut family = method.family(&ground, arguments.steps)?;
+    let size = match arguments.size {
+        Some(size) => checked(size, &facts)?,
+        None => smallest(family.as_mut(), method, &facts)?,
+    };
+    let built = family.build(size)?;
+    let verified = verify(&built.mlp, &facts.set);
+    let seconds = started.elapsed().as_secs_f64();
+    let made = json!({
+        "factsmith": env!("CARGO_PKG_VERSION"),
+        "method": arguments.method,
+        "size": size,
+        "seed": arguments.seed,
+        "steps": method.is_trained().then_some(arguments.steps),
+        "facts": facts.set.len(),
+    });
+    saved::write(&arguments.output, &built.mlp, precision, &made)?;
+    report(arguments, context, &facts, size, &built, &verified, seconds)?;
+    Ok(u8::from(verified.count(Certainty::Stored) < facts.set.len()))
+}
+
+fn method(name: &str) -> Result<Method> {
+    let found = METHODS.iter().find(|about| about.name == name).map(|about| about.method);
+    found.ok_or_else(|| unknown("method", name, METHODS.iter().map(|about| about.name)))
+}
+
+fn precision(name: &str) -> Result<Precision> {
+    match name {
+        "single" => Ok(Precision::Single),
+        "double" => Ok(Precision::Double),
+        other => Err(unknown("precision", other, ["single", "double"])),
+    }
+}
+
+/// A size that is positive and fits into memory: weights of a unit, and its values on a block of keys.
+fn checked(size: usize, facts: &Facts) -> Result<usize> {
+    if size == 0 {
+        return Err(Error::input("a size of 0").fix("use at least 1, or --smallest"));
+    }
+    let (count, dimension) = facts.set.keys.dim();
+    refuse_beyond_memory("an MLP of this size", 8.0 * size as f64 * (6 * dimension + count.min(4096)) as f64)?;
+    Ok(size)
+}
+
+fn smallest(family: &mut dyn Family, method: Method, facts: &Facts) -> Result<usize> {
+    let count = facts.set.len();
+    let found = smallest_size(family.sizes(), count, |size| {
+        let stored = family.stored(size)?;
+        tell(&format!("size {size}: {stored} of {count} facts"));
+        Ok(stored)
+    })?;
+    found.size.ok_or_else(|| {
+        let largest = found.probes.keys().next_back().copied().unwrap_or(0);
+        Error::failure(format!(
+            "{} stores at most {} of {count} facts at sizes up to {largest}",
+            method.about().title,
+            found.best()
+        ))
+        .fix("use another method (factsmith methods), or leave facts out")
+    })
+}
+
+fn report(
+    arguments: &Arguments,
+    context: &mut Context,
+    facts: &Facts,
+    size: usize,
+    built: &Built,
+    verified: &Verified,
+    seconds: f64,
+) -> Result<()> {
+    let count = |certainty| verified.count(certainty);
+    let (stored, undecided) = (count(Certainty::Stored), count(Certainty::Undecided));
+    if context.options.json {
+        return context.print_json(&json!({
+            "file": arguments.output.display().to_string(),
+            "method": arguments.method,
+            "size": size,
+            "hidden": built.mlp.hidden(),
+            "parameters": built.mlp.parameters(),
+            "facts": facts.set.len(),
+            "stored": stored,
+            "undecided": undecided,
+            "not_stored": count(Certainty::NotStored),
+            "smallest_margin": verified.smallest_margin(),
+            "seconds": seconds,
+        }));
+    }
+    context.print(&format!(
+        "wrote {}: {}, size {size}, {} hidden units, {} parameters ({:.1} a fact), {seconds:.1} s\n{stored} of {} facts stored, {undecided} undecided, smallest margin {:.3e}\n",
+        arguments.output.display(),
+        arguments.method,
+        built.mlp.hidden(),
+        built.mlp.parameters(),
+        built.mlp.parameters() as f64 / facts.set.len() as f64,
+        facts.set.len(),
+        verified.smallest_margin()
+    ))
+}
