@@ -61,7 +61,11 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         Some(size) => checked(size, &facts)?,
         None => smallest(family.as_mut(), method, &facts)?,
     };
-    let built = family.build(size)?;
+    let mut built = family.build(size)?;
+    if precision == Precision::Single {
+        // What is said of the MLP is said of the weights in the file.
+        built.mlp = built.mlp.rounded_to_single();
+    }
     let verified = verify(&built.mlp, &facts.set);
     let seconds = started.elapsed().as_secs_f64();
     let made = json!({

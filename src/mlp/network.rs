@@ -116,6 +116,29 @@ impl Mlp {
         outputs
     }
 
+    /// The same MLP with every weight rounded to single precision.
+    pub fn rounded_to_single(mut self) -> Self {
+        let round =
+            |entries: &mut dyn Iterator<Item = &mut f64>| entries.for_each(|entry| *entry = f64::from(*entry as f32));
+        match &mut self {
+            Self::Gated(mlp) => {
+                round(
+                    &mut mlp
+                        .gate
+                        .iter_mut()
+                        .chain(&mut mlp.up)
+                        .chain(&mut mlp.down)
+                        .chain(mlp.gate_bias.iter_mut().flatten()),
+                );
+            }
+            Self::Plain(mlp) => {
+                let biases = mlp.bias.iter_mut().flatten().chain(mlp.output_bias.iter_mut().flatten());
+                round(&mut mlp.weights.iter_mut().chain(&mut mlp.down).chain(biases));
+            }
+        }
+        self
+    }
+
     /// Margin of every fact of a fact set; see [`decoding::margins`].
     pub fn margins(&self, facts: &FactSet) -> Vec<f64> {
         decoding::margins(self.forward(facts.keys.view()).view(), facts.values.view(), &facts.map)
@@ -203,6 +226,28 @@ mod tests {
             let single = mlp.forward_single(inputs.mapv(|x| x as f32).view());
             let double = mlp.forward(inputs.view());
             assert!(single.iter().zip(&double).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-5));
+        }
+    }
+
+    #[test]
+    fn rounding_reaches_every_weight() {
+        for mlp in [plain(), gated()] {
+            let shifted = |mlp: Mlp| match mlp {
+                Mlp::Gated(mut mlp) => {
+                    mlp.up *= 1.0 + 1e-12;
+                    mlp.gate_bias = mlp.gate_bias.map(|bias| bias * (1.0 + 1e-12));
+                    Mlp::from(mlp)
+                }
+                Mlp::Plain(mut mlp) => {
+                    mlp.weights *= 1.0 + 1e-12;
+                    mlp.output_bias = mlp.output_bias.map(|bias| bias * (1.0 + 1e-12));
+                    Mlp::from(mlp)
+                }
+            };
+            let text = |mlp: &Mlp| format!("{mlp:?}");
+            let rounded = mlp.clone().rounded_to_single();
+            assert_ne!(text(&shifted(mlp.clone())), text(&mlp));
+            assert_eq!(text(&shifted(mlp).rounded_to_single()), text(&rounded));
         }
     }
 

@@ -1,0 +1,143 @@
+//! `build`, `verify`, `show` and `methods` on facts of one's own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use factsmith::facts::embeddings::{Kind, draw};
+use factsmith::paper::experiments;
+use factsmith::rng::StreamName;
+use ndarray::Array2;
+
+/// A folder with keys, values, a map and names.
+struct Own {
+    folder: tempfile::TempDir,
+}
+
+impl Own {
+    /// 40 keys and 25 values in 8 dimensions; key i has value i mod 25.
+    fn new() -> Self {
+        let own = Self { folder: tempfile::Builder::new().prefix("own facts #1 ").tempdir().unwrap() };
+        let mut rng = StreamName::new("test").rng();
+        let mut table = |rows| draw(Kind::Sphere, rows, 8, &mut rng).unwrap();
+        own.write("keys.csv", &csv(&table(40)));
+        own.write("values.csv", &csv(&table(25)));
+        own.write("map.csv", &(0..40).map(|key| format!("{key},{}\n", key % 25)).collect::<String>());
+        own.write("names.txt", &(0..40).map(|key| format!("key {key}\n")).collect::<String>());
+        own
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Runs a command whose words in capitals stand for files: exit code and what was printed.
+    fn run(&self, line: &str) -> (u8, String) {
+        let word = |word: &str| match word.split_once('/') {
+            Some(("OWN", name)) => self.path(name).into_os_string(),
+            _ => OsString::from(word),
+        };
+        let arguments = std::iter::once("factsmith").chain(line.split_whitespace()).map(word);
+        let mut out = Vec::new();
+        let code = factsmith::cli::run(arguments, &experiments(), &mut out);
+        (code, String::from_utf8(out).unwrap())
+    }
+}
+
+fn csv(table: &Array2<f64>) -> String {
+    let line = |row: ndarray::ArrayView1<f64>| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",") + "\n";
+    table.rows().into_iter().map(line).collect()
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+const FACTS: &str = "--keys OWN/keys.csv --values OWN/values.csv --facts OWN/map.csv";
+
+#[test]
+fn the_smallest_mlp_is_built_verified_and_shown() {
+    let own = Own::new();
+    let (code, built) =
+        own.run(&format!("build {FACTS} --method hebbian_whitened --smallest -o OWN/a.safetensors --json"));
+    let built = json(&built);
+    assert_eq!((code, &built["stored"]), (0, &40.into()));
+    let size = built["size"].as_u64().unwrap();
+    let (code, verified) = own.run(&format!("verify OWN/a.safetensors {FACTS} --key-names OWN/names.txt --json"));
+    assert_eq!(code, 2, "a map by number does not go with names: {verified}");
+    let (code, verified) = own.run(&format!("verify OWN/a.safetensors {FACTS} --json"));
+    let verified = json(&verified);
+    assert_eq!((code, &verified["stored"], &verified["not_stored"]), (0, &40.into(), &0.into()));
+    assert_eq!(verified["smallest_margin"], built["smallest_margin"]);
+    let (_, smaller) =
+        own.run(&format!("build {FACTS} --method hebbian_whitened --size {} -o OWN/b.safetensors", size - 1));
+    assert!(!smaller.starts_with("40 of"), "{smaller}");
+    let (code, shown) = own.run("show OWN/a.safetensors --json");
+    let shown = json(&shown);
+    assert_eq!((code, &shown["made"]["size"], &shown["parameters"]), (0, &size.into(), &built["parameters"]));
+}
+
+#[test]
+fn facts_that_are_not_stored_end_with_exit_code_1_and_are_listed() {
+    let own = Own::new();
+    let (code, _) = own.run(&format!("build {FACTS} --method hebbian --size 2 -o OWN/small.safetensors"));
+    assert_eq!(code, 1);
+    let (code, text) = own.run(&format!("verify OWN/small.safetensors {FACTS} --worst 3"));
+    assert_eq!((code, text.matches("not stored  ").count()), (1, 3), "{text}");
+}
+
+#[test]
+fn single_precision_is_verified_as_it_is_written() {
+    let own = Own::new();
+    let (_, built) = own
+        .run(&format!("build {FACTS} --method gadget_direct --size 8 --precision single -o OWN/s.safetensors --json"));
+    let (_, verified) = own.run(&format!("verify OWN/s.safetensors {FACTS} --json"));
+    assert_eq!(json(&built)["smallest_margin"], json(&verified)["smallest_margin"]);
+}
+
+#[test]
+fn the_same_command_writes_the_same_file() {
+    let own = Own::new();
+    let bytes = |name: &str| {
+        let line = format!("build {FACTS} --method gradient_descent --size 20 --steps 50 --seed 3 -o OWN/{name}");
+        own.run(&line);
+        std::fs::read(own.path(name)).unwrap()
+    };
+    assert_eq!(bytes("one.safetensors"), bytes("two.safetensors"));
+}
+
+#[test]
+fn what_cannot_be_built_is_refused_and_leaves_no_file() {
+    let own = Own::new();
+    own.write("equal.csv", &"1,2,3,4,5,6,7,8\n".repeat(40));
+    own.write("narrow.csv", &"1,2,3\n".repeat(40));
+    for line in [
+        &*format!("build {FACTS} --method hebian --size 3 -o OWN/x.safetensors"),
+        &*format!("build {FACTS} --method hebbian --size 0 -o OWN/x.safetensors"),
+        &*format!("build {FACTS} --method hebbian --size 999999999999999 -o OWN/x.safetensors"),
+        &*format!("build {FACTS} --method gadget_direct --size 5 -o OWN/x.safetensors"),
+        &*format!("build {FACTS} --method gadget_jl --size 5 --precision half -o OWN/x.safetensors"),
+        "build --keys OWN/keys.csv --values OWN/values.csv --method hebbian --size 3 -o OWN/x.safetensors",
+        "build --keys OWN/equal.csv --values OWN/values.csv --facts OWN/map.csv --method gadget_direct --size 8 -o OWN/x.safetensors",
+        "build --keys OWN/narrow.csv --values OWN/values.csv --facts OWN/map.csv --method hebbian --size 3 -o OWN/x.safetensors",
+        "verify OWN/keys.csv --keys OWN/keys.csv --values OWN/values.csv --facts OWN/map.csv",
+        "verify OWN/none.safetensors --keys OWN/keys.csv --values OWN/values.csv",
+        "show OWN/map.csv",
+    ] {
+        assert_eq!(own.run(line).0, 2, "{line}");
+        assert!(!Path::exists(&own.path("x.safetensors")), "{line}");
+    }
+}
+
+#[test]
+fn methods_are_listed_with_what_they_need() {
+    let own = Own::new();
+    let (code, text) = own.run("methods");
+    assert_eq!(code, 0);
+    assert!(text.contains("gadget_jl") && text.contains("needs") && text.contains("ρ(V) > 0"));
+    let (_, list) = own.run("methods --json");
+    assert_eq!(json(&list)["methods"].as_array().unwrap().len(), 22);
+}
