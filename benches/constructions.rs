@@ -3,14 +3,18 @@
 //!
 //! `cargo bench --bench constructions -- gadget` adds the gadget encoder at F = 4096, d = 128.
 
+use factsmith::capacity::smallest_size;
 use factsmith::facts::embeddings::{Kind, draw};
 use factsmith::facts::fact_set::{FactSet, random_bijection};
+use factsmith::methods::METHODS;
+use factsmith::methods::family::Ground;
 use factsmith::mlp::encoder_gadget;
 use factsmith::mlp::gated::GatedMlp;
 use factsmith::mlp::hebbian::{Features, RIDGE, raw_readout, ridge_readout};
 use factsmith::mlp::hebbian_fitted;
 use factsmith::mlp::network::Mlp;
 use factsmith::mlp::ntk::{NestedNtk, Settings};
+use factsmith::paper::fact_sets::spherical_fact_set;
 use factsmith::rng::StreamName;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -50,7 +54,6 @@ fn build(method: &str, facts: &FactSet, size: usize) -> GatedMlp {
         }
         "hebbian_fitted" => {
             let fitted = hebbian_fitted::fit(facts, size, RIDGE, &mut rng).unwrap();
-            print!("{:>4} iterations, residual {:.0e} ", fitted.iterations, fitted.relative_residual);
             fitted.mlp
         }
         _ => NestedNtk::new(facts, &facts.values, Settings::default(), StreamName::new("ntk")).mlp(size),
@@ -61,6 +64,26 @@ fn peak_memory_mb() -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with("VmHWM:"));
     line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).map_or(f64::NAN, |kib| kib / 1024.0)
+}
+
+/// The smallest MLP of every method for one fact set, and the processor seconds of building it once its size is known.
+fn every_method(count: usize, dimension: usize) {
+    println!("\nevery method, F = {count}, d = {dimension}: smallest size, parameters, seconds of building it");
+    let facts = spherical_fact_set(dimension, count, 0).unwrap();
+    for about in METHODS {
+        let ground = Ground::new(&facts, 0);
+        let mut family = about.method.family(&ground, 2000).unwrap();
+        let found = smallest_size(family.sizes(), count, |size| family.stored(size)).unwrap();
+        let Some(size) = found.size else {
+            println!("  {:<32} stores {} of {count} at most", about.title, found.best());
+            continue;
+        };
+        let start = processor_seconds();
+        let ground = Ground::new(&facts, 0);
+        let built = about.method.family(&ground, 2000).unwrap().build(size).unwrap();
+        let seconds = processor_seconds() - start;
+        println!("  {:<32} {size:>6} {:>9} {seconds:>10.4}", about.title, built.mlp.parameters());
+    }
 }
 
 fn main() {
@@ -92,6 +115,7 @@ fn main() {
             peak_memory_mb()
         );
     }
+    every_method(256, 32);
     if std::env::args().any(|argument| argument == "gadget") {
         let facts = facts(4096, 128);
         let outputs = draw(Kind::Gaussian, 4096, 48, &mut StreamName::new("codes").rng()).unwrap();

@@ -18,23 +18,22 @@ pub use polars;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use factsmith::claims::{self, Claim, Decided};
 use factsmith::error::{Error, Result};
 use factsmith::figures;
 use factsmith::methods::METHODS;
-use factsmith::methods::family::Ground;
 use factsmith::num::statistics;
-use factsmith::paper::{fact_sets, measures};
+use factsmith::paper::measures;
 use factsmith::table::{Record, Row, Table, Value};
 use polars::prelude::DataFrame;
 
 /// The names that every notebook uses.
 pub mod prelude {
     pub use crate::{
-        build_times, frame, medians, ok, orders, profile, results, show, show_claims, show_figure, show_frame,
-        show_svg, show_text, start, table,
+        frame, medians, ok, orders, profile, results, show, show_claims, show_figure, show_frame, show_svg, show_text,
+        start, table,
     };
     pub use factsmith;
     pub use plotters;
@@ -102,27 +101,6 @@ pub fn show_claims(stages: &[&str]) {
         format!("{:<28}{verdict:<28}{} (paper: {})\n", claim.id, row.measured(), claim.compare)
     });
     show_text(&lines.collect::<String>());
-}
-
-/// Builds the smallest MLP of every method that the stage `constructions` found for a number of facts, seed 0, and takes the
-/// time.
-pub fn build_times(dimension: usize, count: usize) -> Table {
-    let facts = ok(fact_sets::spherical_fact_set(dimension, count, 0));
-    let mut records = Vec::new();
-    for row in table("constructions").rows() {
-        let int = |name: &str| ok(row.int(name)).map(|value| value as usize);
-        let is_wanted = int("dimension") == Some(dimension) && int("facts") == Some(count) && int("seed") == Some(0);
-        let (Some(size), Some(parameters), true) = (int("size"), int("parameters"), is_wanted) else { continue };
-        let name = ok(row.text("method")).unwrap_or_default();
-        let Some(about) = METHODS.iter().find(|about| about.name == name) else { continue };
-        let ground = Ground::new(&facts, 0);
-        let started = Instant::now();
-        let mut family = ok(about.method.family(&ground, int("steps").unwrap_or_default()));
-        ok(family.build(size));
-        let seconds = started.elapsed().as_secs_f64();
-        records.push(Record::new().with("method", about.title).with("parameters", parameters).with("seconds", seconds));
-    }
-    ok(Table::from_records(&records))
 }
 
 /// The measured order of growth of every method of the stage `constructions` beside the one that is known of it.
