@@ -14,7 +14,7 @@ const LAYERS: [&[&str]; 12] = [
     &["num"],
     &["pipeline", "notebook"],
     &["rng", "table"],
-    &["durable"],
+    &["durable", "memory"],
     &["error"],
 ];
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::facts::files::names::Names;
 use crate::facts::files::rows::{Pick, RowList};
 use crate::facts::files::{Picked, Source, TableFile};
+use crate::memory;
 
 /// Which rows of a table are read.
 #[derive(Args, Debug)]
@@ -45,7 +46,7 @@ impl Input {
         let file = TableFile::open(source)?;
         let names = names.map(|names| Names::read(names, file.rows())).transpose()?;
         let rows = pick.resolve(file.rows()).map_err(|error| error.at(source))?;
-        check_memory(rows.len(), file.columns(), available_memory()).map_err(|error| error.at(source))?;
+        check_memory(rows.len(), file.columns(), memory::available()).map_err(|error| error.at(source))?;
         let picked = Picked { table: file.read(&rows)?, rows };
         Ok(Self { source: source.clone(), total: file.rows(), picked, names })
     }
@@ -79,13 +80,6 @@ fn check_memory(rows: usize, columns: usize, available: Option<u64>) -> Result<(
         .fix("read a sample, for example with --sample 16384")),
         _ => Ok(()),
     }
-}
-
-/// Memory that can be had without swapping, where the system tells.
-fn available_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::capacity::Range;
 use crate::error::{Error, Result};
 use crate::facts::decodability::{Cores, Decodability, decodability};
 use crate::facts::fact_set::FactSet;
+use crate::memory;
 use crate::mlp::network::Mlp;
 use crate::rng::StreamName;
 
@@ -102,20 +103,13 @@ pub trait Family {
 /// # Errors
 /// When `bytes` exceed the memory that the system says is free; where it says nothing, never.
 pub fn refuse_beyond_memory(what: &str, bytes: f64) -> Result<()> {
-    let Some(free) = free_memory() else { return Ok(()) };
+    let Some(free) = memory::available().map(|bytes| bytes as f64) else { return Ok(()) };
     if bytes <= free {
         return Ok(());
     }
     let gib = |bytes: f64| bytes / 1024f64.powi(3);
     Err(Error::input(format!("{what} needs {:.1} GiB of memory, and {:.1} GiB are free", gib(bytes), gib(free)))
         .fix("use a smaller size or fewer facts"))
-}
-
-/// Linux says how much memory can be had without swapping.
-fn free_memory() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kib| 1024.0 * kib)
 }
 
 #[cfg(test)]

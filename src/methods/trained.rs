@@ -10,17 +10,24 @@ use crate::mlp::gradient_descent::{self, Settings, Trained};
 use crate::mlp::gradient_encoder;
 use crate::mlp::trainable::Architecture;
 
-/// What was trained, smallest success and last failure among it.
+/// The smallest MLPs so far that store every fact: what a search comes back to for building.
 #[derive(Default)]
 struct Kept(BTreeMap<usize, Trained>);
 
 impl Kept {
-    /// Keeps what a search can come back to: the smallest MLP that stores every fact, and nothing larger.
-    fn keep(&mut self, size: usize, trained: Trained, facts: usize) {
-        if trained.stored == facts {
+    /// How many facts what was trained at a size stores; keeps it, and nothing larger, when that is all of them.
+    fn stored(&mut self, size: usize, trained: Trained, facts: usize) -> usize {
+        let stored = trained.stored;
+        if stored == facts {
             self.0.split_off(&size);
             self.0.insert(size, trained);
         }
+        stored
+    }
+
+    /// What was kept of a size, or else is trained now.
+    fn take(&mut self, size: usize, train: impl FnOnce() -> Result<Trained>) -> Result<Trained> {
+        self.0.remove(&size).map_or_else(train, Ok)
     }
 }
 
@@ -56,16 +63,12 @@ impl Family for GradientDescent<'_> {
 
     fn stored(&mut self, size: usize) -> Result<usize> {
         let trained = self.train(size)?;
-        let stored = trained.stored;
-        self.kept.keep(size, trained, self.ground.facts.len());
-        Ok(stored)
+        Ok(self.kept.stored(size, trained, self.ground.facts.len()))
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
-        let trained = match self.kept.0.remove(&size) {
-            Some(trained) => trained,
-            None => self.train(size)?,
-        };
+        let mut kept = std::mem::take(&mut self.kept);
+        let trained = kept.take(size, || self.train(size))?;
         let (facts, values) = (self.ground.facts.len(), self.ground.facts.values.nrows());
         let dimension = self.ground.facts.dimension();
         let rows = self.architecture.rows_per_unit();
@@ -130,16 +133,12 @@ impl Family for TrainedEncoder<'_> {
 
     fn stored(&mut self, size: usize) -> Result<usize> {
         let trained = self.train(size)?;
-        let stored = trained.stored;
-        self.kept.keep(size, trained, self.ground.facts.len());
-        Ok(stored)
+        Ok(self.kept.stored(size, trained, self.ground.facts.len()))
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
-        let trained = match self.kept.0.remove(&size) {
-            Some(trained) => trained,
-            None => self.train(size)?,
-        };
+        let mut kept = std::mem::take(&mut self.kept);
+        let trained = kept.take(size, || self.train(size))?;
         let (facts, dimension) = self.ground.facts.keys.dim();
         let step = facts * size * (4 * dimension + 3 * self.length());
         let work = self.codes_work + (trained.steps * step) as f64;

@@ -52,10 +52,7 @@ pub enum Stop {
 /// # Errors
 /// When the size or the steps are 0, or the loss stops being a finite number.
 pub fn train(values: &Array2<f64>, size: usize, settings: Settings, stop: Stop, name: StreamName) -> Result<Decoder> {
-    if size == 0 || settings.steps == 0 {
-        return Err(Error::input(format!("training codes of length {size} for {} steps", settings.steps))
-            .fix("use codes of at least one number, and at least one step"));
-    }
+    settings.check(size)?;
     let mut training = Training::new(values, size, name);
     let mut adam = Adam::new(training.parameters.len());
     for step in 0..settings.steps {

@@ -25,6 +25,17 @@ pub struct Settings {
     pub final_learning_rate: f64,
 }
 
+impl Settings {
+    /// Refuses a size or a number of steps of 0.
+    pub(super) fn check(self, size: usize) -> Result<()> {
+        if size == 0 || self.steps == 0 {
+            return Err(Error::input(format!("training a size of {size} for {} steps", self.steps))
+                .fix("use a size of at least 1 and at least one step"));
+        }
+        Ok(())
+    }
+}
+
 /// A trained MLP.
 #[derive(Debug, Clone)]
 pub struct Trained {
@@ -62,10 +73,7 @@ pub fn train(
     settings: Settings,
     name: StreamName,
 ) -> Result<Trained> {
-    if hidden == 0 || settings.steps == 0 {
-        return Err(Error::input(format!("training {hidden} hidden units for {} steps", settings.steps))
-            .fix("use at least one hidden unit and one step"));
-    }
+    settings.check(hidden)?;
     let mut trainer = Trainer::new(facts, architecture, hidden, name);
     let mut adam = Adam::new(trainer.network.parameters.len());
     let mut loss = f64::INFINITY;

@@ -33,10 +33,7 @@ pub fn train(
     settings: Settings,
     name: StreamName,
 ) -> Result<Trained> {
-    if hidden == 0 || settings.steps == 0 {
-        return Err(Error::input(format!("training {hidden} hidden units for {} steps", settings.steps))
-            .fix("use at least one hidden unit and one step"));
-    }
+    settings.check(hidden)?;
     if codes.dim() != (facts.values.nrows(), map.ncols()) || map.nrows() != facts.dimension() {
         return Err(Error::failure(format!("codes {:?} and decoder {:?} do not fit", codes.dim(), map.dim())));
     }
