@@ -9,13 +9,21 @@ use crate::error::{Error, Result};
 /// Replaces `path` by what `write` produces: temporary file beside it, fsync, rename, fsync of the folder.
 ///
 /// A reader, or a run that is killed at any moment, sees the old file or the new one.
+///
+/// A link is followed, the permissions of an old file stay, and what is no plain file is left alone with an error.
 pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = target.as_path();
+    let old = fs::metadata(path).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        return Err(Error::input(format!("'{}' is not a plain file", path.display())).fix("name another file to write"));
+    }
     let folder = parent(path);
     create_folder(folder)?;
     let failed = |error: std::io::Error| Error::io("write", path, &error);
     let temporary = tempfile::Builder::new()
         .prefix(".unfinished-")
-        .permissions(readable_by_all())
+        .permissions(old.map_or_else(readable_by_all, |old| old.permissions()))
         .tempfile_in(folder)
         .map_err(failed)?;
     {
@@ -36,6 +44,18 @@ pub fn replace_text(path: &Path, text: &str) -> Result<bool> {
     }
     replace(path, |file| file.write_all(text.as_bytes()))?;
     Ok(true)
+}
+
+/// Opens a file for reading, unless it is a folder, a pipe or a device: those may never end.
+pub fn open_plain(path: &Path) -> Result<File> {
+    let facts = fs::metadata(path).map_err(|error| Error::io("open", path, &error))?;
+    if facts.is_dir() {
+        return Err(Error::input(format!("'{}' is a folder", path.display())).fix("give a file"));
+    }
+    if !facts.is_file() {
+        return Err(Error::input(format!("'{}' is not a plain file", path.display())).fix("save it to a file first"));
+    }
+    File::open(path).map_err(|error| Error::io("open", path, &error))
 }
 
 /// Creates a folder and those above it, so that they survive a power loss.
@@ -69,4 +89,33 @@ fn parent(path: &Path) -> &Path {
 /// A result is for everyone to read; without this a temporary file is its owner's alone.
 fn readable_by_all() -> fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o644)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        replace_text(&link, "new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path(), Path::new("/dev/null")] {
+            assert_eq!(replace_text(path, "text").unwrap_err().exit_code(), 2);
+            assert_eq!(open_plain(path).unwrap_err().exit_code(), 2);
+            assert!(!fs::metadata(path).unwrap().is_file());
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Facts of a user on the command line: keys, values, and which value belongs to which key.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::inputs::Input;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
 use crate::facts::files::Source;
 use crate::facts::files::fact_map::{FactMap, Side};
@@ -17,10 +17,10 @@ use crate::facts::files::rows::Pick;
 pub struct FactOptions {
     /// The table of keys, one per row
     #[arg(long, value_name = "KEYS")]
-    keys: Source,
+    keys: Option<Source>,
     /// The table of values, one per row
     #[arg(long, value_name = "VALUES")]
-    values: Source,
+    values: Option<Source>,
     /// Which value belongs to which key: a CSV, TSV or Parquet file with a key and a value in each line, by row number or by
     /// name [default: key i has value i]
     #[arg(long, value_name = "MAP")]
@@ -43,13 +43,25 @@ pub struct Facts {
 }
 
 impl FactOptions {
+    /// Whether anything of facts was said.
+    pub fn is_given(&self) -> bool {
+        let tables = [&self.keys, &self.values, &self.key_names, &self.value_names];
+        self.facts.is_some() || tables.iter().any(|source| source.is_some())
+    }
+
+    /// The files that are read.
+    pub fn files(&self) -> Vec<&Path> {
+        let tables = [&self.keys, &self.values, &self.key_names, &self.value_names];
+        tables.into_iter().flatten().map(Source::path).chain(self.facts.as_deref()).collect()
+    }
+
     /// Reads the facts.
     ///
     /// # Errors
     /// When a file cannot be read, dimensions differ, or the map names a row that is not there.
     pub fn read(&self) -> Result<Facts> {
-        let keys = Input::read(&self.keys, None, &Pick::all())?.picked.table;
-        let values = Input::read(&self.values, None, &Pick::all())?.picked.table;
+        let keys = table(&self.keys, "keys")?;
+        let values = table(&self.values, "values")?;
         let names = |source: &Option<Source>, rows| source.as_ref().map(|names| Names::read(names, rows)).transpose();
         let (key_names, value_names) =
             (names(&self.key_names, keys.nrows())?, names(&self.value_names, values.nrows())?);
@@ -67,6 +79,13 @@ impl FactOptions {
         let set = FactSet::new(own_keys, values, map.facts.iter().map(|(_, value)| *value).collect())?;
         Ok(Facts { set, rows: map.facts, key_names, value_names })
     }
+}
+
+fn table(source: &Option<Source>, noun: &str) -> Result<ndarray::Array2<f64>> {
+    let source = source
+        .as_ref()
+        .ok_or_else(|| Error::input(format!("no {noun} were given")).fix(format!("name the table: --{noun} FILE")))?;
+    Ok(Input::read(source, None, &Pick::all())?.picked.table)
 }
 
 impl Facts {

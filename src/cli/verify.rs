@@ -28,10 +28,9 @@ use crate::pipeline::verify::{Sample, verify};
   factsmith verify --seed 7 --threads 1 --json")]
 pub struct Arguments {
     /// The MLP whose facts are verified
-    #[arg(requires_all = ["keys", "values"])]
     mlp: Option<PathBuf>,
     #[command(flatten)]
-    facts: Option<FactOptions>,
+    facts: FactOptions,
     /// How many of the weakest facts are listed
     #[arg(long, value_name = "N", default_value_t = 5)]
     worst: usize,
@@ -50,14 +49,11 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
-    match (&arguments.mlp, &arguments.facts) {
-        (Some(mlp), Some(facts)) => return verify_facts(mlp, facts, arguments.worst, context),
-        (None, Some(_)) => {
-            return Err(
-                Error::input("facts without an MLP to verify").fix("name the file: factsmith verify MLP --keys …")
-            );
-        }
-        _ => {}
+    if let Some(mlp) = &arguments.mlp {
+        return verify_facts(mlp, &arguments.facts, arguments.worst, context);
+    }
+    if arguments.facts.is_given() {
+        return Err(Error::input("facts without an MLP to verify").fix("name the file: factsmith verify MLP --keys …"));
     }
     if arguments.sample == 0 {
         return Err(Error::input("a sample of 0 cells verifies nothing").fix("give --sample a number from 1 on"));

@@ -6,7 +6,6 @@ use super::codes::Codes;
 use super::family::{Built, Family, Ground};
 use crate::capacity::Range;
 use crate::error::Result;
-use crate::mlp::encoder_decoder::compose;
 use crate::mlp::encoder_gadget::{self, gadget_hidden};
 use crate::mlp::network::Mlp;
 use crate::mlp::{paired, staircase};
@@ -27,13 +26,22 @@ const PAIR_DISTANCE: f64 = 1e-4;
 const PAIR_SLACK: f64 = 0.25;
 
 impl Encoder {
-    fn fit(self, keys: &Array2<f64>, codes: ArrayView2<f64>, rng: &mut Rng) -> Result<Mlp> {
+    /// The encoder to `codes` (F×m) under the decoder `map` (d×m).
+    fn fit(self, keys: &Array2<f64>, codes: ArrayView2<f64>, map: &Array2<f64>, rng: &mut Rng) -> Result<Mlp> {
         Ok(match self {
-            Self::Gadget => encoder_gadget::fit(keys, codes, 0.0, rng)?.mlp().into(),
-            Self::Staircase => staircase::fit(keys, codes, rng)?.mlp().into(),
-            Self::SiluPairs => paired::silu(keys, codes, PAIR_SLACK, PAIR_DISTANCE, rng)?.into(),
-            Self::ReluPairs => paired::relu(keys, codes, rng)?.into(),
+            Self::Gadget => encoder_gadget::fit(keys, codes, 0.0, rng)?.under(map).into(),
+            Self::Staircase => staircase::fit(keys, codes, rng)?.under(map).into(),
+            Self::SiluPairs => paired::silu_under(map, keys, codes, PAIR_SLACK, PAIR_DISTANCE, rng)?.into(),
+            Self::ReluPairs => paired::relu_under(map, keys, codes, rng)?.into(),
         })
+    }
+
+    /// Hidden units per key and code number, at most.
+    fn hidden_per_number(self, dimension: f64) -> f64 {
+        match self {
+            Self::Gadget | Self::Staircase | Self::ReluPairs => 1.5 / dimension,
+            Self::SiluPairs => 2.5 / dimension,
+        }
     }
 
     /// Multiply–adds of fitting m codes to F keys.
@@ -71,14 +79,14 @@ impl<'a> Encoded<'a> {
 const DRAWS: usize = 5;
 
 impl Encoded<'_> {
-    fn fit(&self, codes: &Array2<f64>) -> Result<Mlp> {
+    fn fit(&self, codes: &Array2<f64>, map: &Array2<f64>) -> Result<Mlp> {
         let (keys, mut rng) = (&self.ground.facts.keys, self.ground.stream("gates").rng());
-        let mut fitted = self.encoder.fit(keys, codes.view(), &mut rng);
+        let mut fitted = self.encoder.fit(keys, codes.view(), map, &mut rng);
         for _ in 1..DRAWS {
             if fitted.is_ok() {
                 break;
             }
-            fitted = self.encoder.fit(keys, codes.view(), &mut rng);
+            fitted = self.encoder.fit(keys, codes.view(), map, &mut rng);
         }
         fitted
     }
@@ -95,16 +103,23 @@ impl Family for Encoded<'_> {
         Ok(self.ground.facts.len().saturating_sub(missing))
     }
 
+    fn bytes(&self, size: usize) -> f64 {
+        let [facts, dimension, length] =
+            [self.ground.facts.len(), self.ground.facts.dimension(), size].map(|x| x as f64);
+        let hidden = self.encoder.hidden_per_number(dimension) * facts * length;
+        8.0 * (6.0 * hidden * dimension + 4.0 * facts * length + 3.0 * facts * facts)
+    }
+
     fn build(&mut self, size: usize) -> Result<Built> {
         let facts = self.ground.facts;
         let book = self.codes.book(size)?;
         let codes = facts.by_key(&book.codes);
-        let encoder = self.fit(&codes)?;
+        let mlp = self.fit(&codes, &book.map)?;
         let largest = |table: &Array2<f64>| table.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-        let residual = largest(&(encoder.forward(facts.keys.view()) - &codes)) / largest(&codes).max(f64::MIN_POSITIVE);
+        let wanted = codes.dot(&book.map.t());
+        let residual = largest(&(mlp.forward(facts.keys.view()) - &wanted)) / largest(&wanted).max(f64::MIN_POSITIVE);
         let shapes = [facts.len(), facts.dimension(), size].map(|count| count as f64);
         let work = self.codes.work(size) + self.encoder.work(shapes[0], shapes[1], shapes[2]);
-        let mlp = compose(encoder, &book.map);
         Ok(Built { mlp, code_length: Some(size), relative_residual: Some(residual), work })
     }
 }

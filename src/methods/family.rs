@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use ndarray::Array2;
 
-use crate::capacity::Range;
+use crate::capacity::{Found, Range, smallest_size};
 use crate::error::{Error, Result};
 use crate::facts::decodability::{Cores, Decodability, decodability};
 use crate::facts::fact_set::FactSet;
@@ -91,11 +91,27 @@ pub trait Family {
     /// The sizes there are, and where a search should start.
     fn sizes(&self) -> Range;
 
+    /// Bytes of memory that building a size takes, about.
+    fn bytes(&self, size: usize) -> f64;
+
     /// How many facts the MLP of a size stores.
     fn stored(&mut self, size: usize) -> Result<usize>;
 
     /// The MLP of a size.
     fn build(&mut self, size: usize) -> Result<Built>;
+}
+
+/// Searches a family for the smallest size that stores every fact; a size that memory cannot hold is an error.
+///
+/// # Errors
+/// As [`smallest_size`], and when a probed size needs more memory than is free.
+pub fn search(family: &mut dyn Family, facts: usize, mut tell: impl FnMut(usize, usize)) -> Result<Found> {
+    smallest_size(family.sizes(), facts, |size| {
+        refuse_beyond_memory(&format!("an MLP of size {size}"), family.bytes(size))?;
+        let stored = family.stored(size)?;
+        tell(size, stored);
+        Ok(stored)
+    })
 }
 
 /// Refuses what memory cannot hold, before anything is allocated.

@@ -44,6 +44,11 @@ impl Family for RandomFeatures<'_> {
         Range { smallest: 1, largest: WIDEST, predicted, step: 2.0, precision: 0.01 }
     }
 
+    fn bytes(&self, size: usize) -> f64 {
+        let (facts, dimension) = self.ground.facts.keys.dim();
+        8.0 * (size as f64 * (6 * dimension) as f64 + (20 * facts * dimension) as f64)
+    }
+
     fn stored(&mut self, size: usize) -> Result<usize> {
         Ok(stored(&match &mut self.nested {
             Nested::Ntk(family) => family.margins(size),
@@ -92,6 +97,12 @@ impl Family for WhitenedFeatures<'_> {
         near(self.ground, 60.0)
     }
 
+    fn bytes(&self, size: usize) -> f64 {
+        let (facts, dimension) = self.ground.facts.keys.dim();
+        let side = size.min(facts) as f64;
+        8.0 * (2.0 * side * side + size as f64 * (6 * dimension + 512) as f64)
+    }
+
     fn stored(&mut self, size: usize) -> Result<usize> {
         Ok(count(self.ground, &self.mlp(size)?))
     }
@@ -120,6 +131,12 @@ impl FittedFeatures<'_> {
 impl Family for FittedFeatures<'_> {
     fn sizes(&self) -> Range {
         near(self.ground, 25.0)
+    }
+
+    fn bytes(&self, size: usize) -> f64 {
+        let (facts, dimension) = self.ground.facts.keys.dim();
+        let size = size as f64;
+        8.0 * (4.0 * size * size + size * (3 * facts + 10 * dimension) as f64)
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {

@@ -34,6 +34,10 @@ impl Family for Naive<'_> {
         Range { smallest: size, largest: size, predicted: size, step: 2.0, precision: 0.0 }
     }
 
+    fn bytes(&self, size: usize) -> f64 {
+        8.0 * (4 * size * self.ground.facts.dimension()) as f64
+    }
+
     fn stored(&mut self, size: usize) -> Result<usize> {
         Ok(self.mlp(size)?.stored(self.ground.facts))
     }

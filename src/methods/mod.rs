@@ -364,7 +364,7 @@ mod tests {
         for about in METHODS {
             let ground = Ground::new(&facts, 1);
             let mut family = about.method.family(&ground, 1000).unwrap();
-            let found = crate::capacity::smallest_size(family.sizes(), 32, |size| family.stored(size)).unwrap();
+            let found = family::search(family.as_mut(), 32, |_, _| {}).unwrap();
             let size = found.size.unwrap_or_else(|| panic!("{}: {:?}", about.name, found.probes));
             let built = family.build(size).unwrap();
             let verified = verify(&built.mlp, &facts);

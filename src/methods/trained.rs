@@ -61,6 +61,11 @@ impl Family for GradientDescent<'_> {
         Range { smallest: 1, largest: 4 * self.ground.facts.len(), predicted, step: 1.25, precision: 0.0 }
     }
 
+    fn bytes(&self, size: usize) -> f64 {
+        let (facts, dimension) = self.ground.facts.keys.dim();
+        4.0 * size as f64 * (4 * facts + 16 * dimension) as f64
+    }
+
     fn stored(&mut self, size: usize) -> Result<usize> {
         let trained = self.train(size)?;
         Ok(self.kept.stored(size, trained, self.ground.facts.len()))
@@ -129,6 +134,11 @@ impl Family for TrainedEncoder<'_> {
             step: 1.25,
             precision: 0.02,
         }
+    }
+
+    fn bytes(&self, size: usize) -> f64 {
+        let (facts, dimension) = self.ground.facts.keys.dim();
+        4.0 * size as f64 * (4 * facts + 16 * dimension) as f64
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {

@@ -38,7 +38,7 @@ pub fn with_decoder(
     }
     let codes = facts.by_key(&outputs.dot(decoder));
     let gadgets = fit(&facts.keys, codes.view(), slack, rng)?;
-    Ok(Constructed { mlp: compose(gadgets.mlp().into(), decoder), relative_residual: gadgets.relative_residual })
+    Ok(Constructed { mlp: gadgets.under(decoder).into(), relative_residual: gadgets.relative_residual })
 }
 
 /// The construction without compression, for `m ≥ d`: the encoder puts out U* itself and the decoder is the identity.

@@ -155,11 +155,14 @@ impl Gadgets {
 
     /// The stacked encoder (algorithm 2) as an MLP with m outputs: hidden unit j·h + r is gate r of gadget j.
     pub fn mlp(&self) -> GatedMlp {
+        self.under(&Array2::eye(self.ups.len()))
+    }
+
+    /// The stacked encoder under a decoder (d×m): column j of it once for each hidden unit of gadget j.
+    pub fn under(&self, decoder: &Array2<f64>) -> GatedMlp {
         let (gate, up) = self.stacked();
-        let (outputs, hidden) = (self.ups.len(), self.gates.nrows());
-        let down = Array2::from_shape_fn((outputs, outputs * hidden), |(output, unit)| {
-            f64::from(u8::from(unit / hidden == output))
-        });
+        let hidden = self.gates.nrows();
+        let down = Array2::from_shape_fn((decoder.nrows(), gate.nrows()), |(row, unit)| decoder[[row, unit / hidden]]);
         GatedMlp { gate, gate_bias: None, up, down, activation: self.activation }
     }
 

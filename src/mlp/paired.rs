@@ -5,7 +5,7 @@
 //!   changes sides. The second unit is the same for all outputs: (m + 1)·⌈F/b⌉ units for m outputs. Bubeck et al. (2020) need
 //!   4⌈F/d⌉ for one.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
 
 use super::encoder_gadget::{Gadgets, fit_with};
 use super::gated::Activation;
@@ -20,15 +20,31 @@ use crate::rng::Rng;
 /// # Errors
 /// When ε is not positive or the gadgets' linear system is singular.
 pub fn silu(keys: &Array2<f64>, outputs: ArrayView2<f64>, slack: f64, epsilon: f64, rng: &mut Rng) -> Result<PlainMlp> {
+    let decoder = Array2::eye(outputs.ncols());
+    silu_under(&decoder, keys, outputs, slack, epsilon, rng)
+}
+
+/// [`silu`] under a decoder (d×m).
+///
+/// # Errors
+/// As [`silu`].
+pub fn silu_under(
+    decoder: &Array2<f64>,
+    keys: &Array2<f64>,
+    outputs: ArrayView2<f64>,
+    slack: f64,
+    epsilon: f64,
+    rng: &mut Rng,
+) -> Result<PlainMlp> {
     if !(epsilon > 0.0 && epsilon.is_finite()) {
         return Err(Error::input(format!("a pair distance ε of {epsilon}"))
             .fix("use a small positive number, for example 1e-3"));
     }
-    Ok(pairs(&fit_with(Activation::SiluSlope, keys, outputs, slack, rng)?, epsilon))
+    Ok(pairs(&fit_with(Activation::SiluSlope, keys, outputs, slack, rng)?, decoder, epsilon))
 }
 
-fn pairs(gadgets: &Gadgets, epsilon: f64) -> PlainMlp {
-    let gated = gadgets.mlp();
+fn pairs(gadgets: &Gadgets, decoder: &Array2<f64>, epsilon: f64) -> PlainMlp {
+    let gated = gadgets.under(decoder);
     let shift = &gated.up * epsilon;
     let weights = concatenate(Axis(0), &[(&gated.gate + &shift).view(), (&gated.gate - &shift).view()]);
     let half = &gated.down / (2.0 * epsilon);
@@ -47,9 +63,22 @@ fn pairs(gadgets: &Gadgets, epsilon: f64) -> PlainMlp {
 /// # Errors
 /// As [`staircase::fit`].
 pub fn relu(keys: &Array2<f64>, outputs: ArrayView2<f64>, rng: &mut Rng) -> Result<PlainMlp> {
+    relu_under(&Array2::eye(outputs.ncols()), keys, outputs, rng)
+}
+
+/// [`relu`] under a decoder (d×m).
+///
+/// # Errors
+/// As [`relu`].
+pub fn relu_under(
+    decoder: &Array2<f64>,
+    keys: &Array2<f64>,
+    outputs: ArrayView2<f64>,
+    rng: &mut Rng,
+) -> Result<PlainMlp> {
     let staircase = staircase::fit(keys, outputs, rng)?;
     let epsilon = 0.5 * largest_exact_epsilon(&staircase, keys);
-    Ok(differences(&staircase, epsilon))
+    Ok(differences(&staircase, decoder, epsilon))
 }
 
 /// The ε below which no key changes sides of a threshold: `min |z·k − θ_q| / |a_q·k|`.
@@ -66,21 +95,22 @@ fn largest_exact_epsilon(staircase: &Staircase, keys: &Array2<f64>) -> f64 {
 }
 
 /// Unit q is the base of step q, unit r + j·r + q its neighbour for output j.
-fn differences(staircase: &Staircase, epsilon: f64) -> PlainMlp {
+fn differences(staircase: &Staircase, decoder: &Array2<f64>, epsilon: f64) -> PlainMlp {
     let (steps, outputs, dimension) = (staircase.steps.len(), staircase.outputs(), staircase.direction.len());
     let mut weights = Array2::zeros(((outputs + 1) * steps, dimension));
-    let mut down = Array2::zeros((outputs, (outputs + 1) * steps));
     for mut row in weights.rows_mut() {
         row.assign(&staircase.direction);
     }
-    down.slice_mut(s![.., ..steps]).fill(-1.0 / epsilon);
     for output in 0..outputs {
         for (number, step) in staircase.steps.iter().enumerate() {
-            let unit = (output + 1) * steps + number;
-            weights.row_mut(unit).scaled_add(epsilon, &step.column(output));
-            down[[output, unit]] = 1.0 / epsilon;
+            weights.row_mut((output + 1) * steps + number).scaled_add(epsilon, &step.column(output));
         }
     }
+    let of_base = decoder.sum_axis(Axis(1)) / -epsilon;
+    let down = Array2::from_shape_fn((decoder.nrows(), (outputs + 1) * steps), |(row, unit)| match unit / steps {
+        0 => of_base[row],
+        output => decoder[[row, output - 1]] / epsilon,
+    });
     let bias = Array1::from_shape_fn((outputs + 1) * steps, |unit| -staircase.thresholds[unit % steps]);
     PlainMlp { weights, bias: Some(bias), down, output_bias: None, activation: Activation::Relu }
 }

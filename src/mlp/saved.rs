@@ -44,6 +44,7 @@ struct Header {
 /// When the file cannot be written.
 pub fn write(path: &Path, mlp: &Mlp, precision: Precision, made: &Value) -> Result<()> {
     let tensors = named_tensors(mlp);
+    check_numbers(&tensors, precision)?;
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|(_, _, entries)| to_bytes(entries, precision)).collect();
     let dtype = if precision == Precision::Double { Dtype::F64 } else { Dtype::F32 };
     let views: Vec<(&str, TensorView)> = tensors
@@ -64,6 +65,18 @@ pub fn write(path: &Path, mlp: &Mlp, precision: Precision, made: &Value) -> Resu
     let file = safetensors::serialize(views, Some(metadata))
         .map_err(|error| Error::failure(format!("cannot write '{}': {error}", path.display())))?;
     durable::replace(path, |out| std::io::Write::write_all(out, &file))
+}
+
+/// Every weight has to be a number in the precision of the file.
+fn check_numbers(tensors: &[Named], precision: Precision) -> Result<()> {
+    let is_lost = |entry: &f64| !entry.is_finite() || precision == Precision::Single && !(*entry as f32).is_finite();
+    match tensors.iter().find(|(_, _, entries)| entries.iter().any(is_lost)) {
+        Some((name, ..)) => {
+            Err(Error::failure(format!("a weight of '{name}' is no number in {precision:?} precision"))
+                .fix("use double precision, or keys and values of lengths around 1"))
+        }
+        None => Ok(()),
+    }
 }
 
 type Named<'a> = (&'static str, Vec<usize>, Vec<f64>);
@@ -94,7 +107,9 @@ fn to_bytes(entries: &[f64], precision: Precision) -> Vec<u8> {
 /// # Errors
 /// When the file is missing, damaged, no MLP of this program or one of a newer version, or its tensors do not fit each other.
 pub fn read(path: &Path) -> Result<(Mlp, Value)> {
-    let bytes = std::fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut durable::open_plain(path)?, &mut bytes)
+        .map_err(|error| Error::io("read", path, &error))?;
     parse(&bytes).map_err(|error| error.at(path.display()))
 }
 
@@ -128,6 +143,7 @@ fn parse(bytes: &[u8]) -> Result<(Mlp, Value)> {
         }),
         other => return Err(crate::error::unknown("architecture", other, ["gated", "plain"])),
     };
+    check_names(&tensors, &mlp)?;
     check_shapes(&mlp)?;
     Ok((mlp, header.made))
 }
@@ -168,9 +184,23 @@ fn vector(tensors: &SafeTensors, name: &str) -> Result<Option<Array1<f64>>> {
     }
 }
 
+/// Every tensor has to be one of the MLP's.
+fn check_names(tensors: &SafeTensors, mlp: &Mlp) -> Result<()> {
+    let known: Vec<&str> = named_tensors(mlp).iter().map(|(name, ..)| *name).collect();
+    match tensors.names().into_iter().find(|name| !known.contains(name)) {
+        Some(name) => Err(Error::input(format!("tensor '{name}' is none of such an MLP's"))
+            .fix("give a .safetensors file that factsmith wrote")),
+        None => Ok(()),
+    }
+}
+
 /// Every matrix and bias has to fit the H×d input weights.
 fn check_shapes(mlp: &Mlp) -> Result<()> {
     let (hidden, dimension) = mlp.matrices()[0].1.dim();
+    if hidden == 0 || dimension == 0 {
+        return Err(Error::input(format!("an MLP of {hidden} hidden units in {dimension} dimensions"))
+            .fix("give a .safetensors file that factsmith wrote"));
+    }
     for (name, shape, _) in named_tensors(mlp) {
         let wanted = match name {
             "down" => vec![shape[0], hidden],
@@ -245,6 +275,22 @@ mod tests {
         let at = text.windows(9).position(|window| window == b"\"gate\":{\"").unwrap();
         text[at + 1] = b'x';
         assert!(parse(&text).unwrap_err().to_string().contains("'gate' is missing"));
+        let mut other = whole.clone();
+        let at = other.windows(5).position(|window| window == b"gated").unwrap();
+        other[at..at + 5].copy_from_slice(b"plain");
+        assert_eq!(parse(&other).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn weights_that_are_no_numbers_in_the_file_are_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mlp.safetensors");
+        let [gated, _] = mlps();
+        let Mlp::Gated(mut large) = gated else { unreachable!() };
+        large.up[[0, 0]] = 1e200;
+        let large = Mlp::from(large);
+        assert!(write(&path, &large, Precision::Single, &Value::Null).is_err() && !path.exists());
+        assert!(write(&path, &large, Precision::Double, &Value::Null).is_ok());
     }
 
     #[test]

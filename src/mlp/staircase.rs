@@ -54,6 +54,11 @@ impl Staircase {
 
     /// The staircase as an MLP with step gates and m outputs: hidden unit j·r + q is step q of output j.
     pub fn mlp(&self) -> GatedMlp {
+        self.under(&Array2::eye(self.outputs()))
+    }
+
+    /// The staircase under a decoder (d×m).
+    pub fn under(&self, decoder: &Array2<f64>) -> GatedMlp {
         let (count, steps, dimension) = (self.outputs(), self.steps.len(), self.direction.len());
         let unit = |unit: usize| (unit / steps, unit % steps);
         GatedMlp {
@@ -63,9 +68,7 @@ impl Staircase {
                 let (output, step) = unit(row);
                 self.steps[step][[axis, output]]
             }),
-            down: Array2::from_shape_fn((count, count * steps), |(output, row)| {
-                f64::from(u8::from(unit(row).0 == output))
-            }),
+            down: Array2::from_shape_fn((decoder.nrows(), count * steps), |(row, of)| decoder[[row, unit(of).0]]),
             activation: Activation::Step,
         }
     }

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::durable;
 use crate::error::{Error, Result};
 
 /// Some consecutive bytes; cheap to clone.
@@ -34,15 +35,8 @@ impl From<Vec<u8>> for Content {
 
 impl Content {
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| Error::io("open", path, &error))?;
+        let file = durable::open_plain(path)?;
         let facts = file.metadata().map_err(|error| Error::io("open", path, &error))?;
-        if facts.is_dir() {
-            return Err(Error::input(format!("'{}' is a folder", path.display())).fix("give a file"));
-        }
-        if !facts.is_file() {
-            return Err(Error::input(format!("'{}' is not a plain file", path.display()))
-                .fix("save it to a file first: the readers move back and forth in it"));
-        }
         Ok(Self { origin: Origin::File(Arc::new(file)), start: 0, length: facts.len() })
     }
 
