@@ -36,3 +36,4 @@ pub mod paper;
 pub mod pipeline;
 pub mod rng;
 pub mod table;
+pub mod transformer;
