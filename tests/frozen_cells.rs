@@ -27,8 +27,14 @@ const FACTS: &str = "dimension = 16\nfacts_per_d2 = 0.25\nkeys = \"isotropic\"\n
 #[test]
 fn versions_are_those_of_the_frozen_numbers() {
     let versions: Vec<(&str, u32)> = experiments().iter().map(|other| (other.name(), other.version())).collect();
-    let known =
-        [("decodability", 1), ("storage_cost", 1), ("construction_cost", 1), ("encoders", 1), ("random_decoders", 1)];
+    let known = [
+        ("decodability", 1),
+        ("storage_cost", 1),
+        ("construction_cost", 1),
+        ("encoders", 1),
+        ("random_decoders", 1),
+        ("ssfr", 1),
+    ];
     assert_eq!(versions, known);
 }
 

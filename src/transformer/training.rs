@@ -139,8 +139,8 @@ mod tests {
         train(&mut model, &mlp, &map, settings, &mut StreamName::new("batches").rng()).unwrap();
         let after = evaluate(&mut model, &mlp, &map);
         assert!(before.accuracy < 0.5 && after.accuracy > 0.99, "{before:?} {after:?}");
-        assert!(after.mean_weight > 0.9 && after.noise_floor < before.noise_floor, "{after:?}");
-        assert!(evaluate(&mut model, &other, &other_map).accuracy > 0.99);
+        assert!(after.mean_weight > 2.0 * before.mean_weight && after.noise_floor < before.noise_floor, "{after:?}");
+        assert!(evaluate(&mut model, &other, &other_map).accuracy > 0.95);
         assert!(
             evaluate(&mut model, &mlp, &other_map).accuracy < 0.2,
             "the facts are in the MLP, not in the attention"
