@@ -11,6 +11,7 @@ pub mod fact_sets;
 pub mod measures;
 pub mod random_decoders;
 pub mod ssfr;
+pub mod ssfr_rows;
 pub mod ssfr_setting;
 pub mod storage_cost;
 
