@@ -28,10 +28,12 @@ fn panel(rows: &[Use], method: &str, title: &str) -> Option<Panel> {
     let series = by_kappa(&best).into_iter().flat_map(|(kappa, colour, own)| {
         let points: Vec<(f64, f64)> = own.iter().filter_map(|row| Some((row.capacity?, row.usability?))).collect();
         let of = |label, marker, line, points| Series { label, colour, marker, line, points };
-        let start = points.iter().take(1).copied().collect();
+        let (start, rest) = points.split_at(points.len().min(1));
+        let (start, rest) = (start.to_vec(), rest.to_vec());
         [
-            of(format!("κ = {kappa}"), Marker::Disc, Line::Solid, points),
-            of(format!("κ = {kappa}: no whitening"), Marker::Ring, Line::None, start),
+            of(format!("κ = {kappa}"), Marker::None, Line::Solid, points),
+            of(String::new(), Marker::Ring, Line::None, start),
+            of(String::new(), Marker::Disc, Line::None, rest),
         ]
     });
     Some(Panel {
@@ -39,7 +41,10 @@ fn panel(rows: &[Use], method: &str, title: &str) -> Option<Panel> {
         x: Axis::linear("share of the facts stored (capacity)", lowest - 0.05, 1.05),
         y: Axis::linear("fact-adaptive accuracy / capacity", 0.0, 1.05),
         series: series.collect(),
-        notes: vec!["best of learning rates and seeds".to_owned()],
+        notes: vec![
+            "ring: no whitening; along the line it grows to full".to_owned(),
+            "best of learning rates and seeds".to_owned(),
+        ],
     })
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::decodability::check_ranges;
 use super::ssfr_setting::{Change, Facts, Outcome, Setting};
 use crate::capacity::{Range, smallest_size};
 use crate::error::{Error, Result};
@@ -105,7 +104,10 @@ impl Experiment for Ssfr {
 
     fn canonical(&self, point: &toml::Table) -> Result<Params> {
         let point: Point = experiment::parse(point, FIELDS)?;
-        check_ranges(point.kappa, point.alpha)?;
+        if !(point.kappa.is_finite() && point.kappa >= 1.0 && (0.0..=1.0).contains(&point.alpha)) {
+            return Err(Error::input(format!("kappa is {} and alpha {}", point.kappa, point.alpha))
+                .fix("use a finite kappa of at least 1 and an alpha between 0 and 1"));
+        }
         if point.dimension == 0 || !(2..=1_000_000).contains(&point.facts) {
             return Err(Error::input(format!("{} facts in {} dimensions", point.facts, point.dimension))
                 .fix("use 2 to 1,000,000 facts and at least one dimension"));
