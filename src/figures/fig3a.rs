@@ -41,7 +41,8 @@ fn series(rows: &[Use], shown: &Shown, dimension: i64, y: &Axis) -> Vec<Series> 
     let of = |label, marker, line, points| Series { label, colour: shown.colour, marker, line, points };
     let found = points.iter().filter_map(|point| Some((point.facts, point.parameters?))).collect();
     let failed = points.iter().filter(|point| point.parameters.is_none()).map(|point| (point.facts, y.high / 1.3));
-    let none = format!("{}: no size up to\n16 × the storing one is usable", shown.label.replace('\n', " "));
+    let short = shown.label.split(" (").next().unwrap_or(shown.label);
+    let none = format!("{short}:\nno size searched is usable");
     vec![
         of(shown.label.to_owned(), Marker::Disc, Line::Solid, found),
         of(none, Marker::Cross, Line::None, failed.collect()),

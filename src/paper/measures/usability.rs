@@ -94,17 +94,16 @@ fn cost_over_gated(rows: &[Use], method: &str, dimension: i64) -> Option<f64> {
     (!ratios.is_empty()).then(|| median(&ratios))
 }
 
-/// The mean over condition numbers of the rank correlation of a quantity with the whitening strength; a quantity that does not
-/// change has none and counts as 0.
+/// The mean of the rank correlation of a quantity with the whitening strength, over the condition numbers at which it varies.
 fn within_kappa(rows: &[Use], quantity: fn(&Use) -> Option<f64>) -> Option<f64> {
     let mut kappas: Vec<f64> = rows.iter().map(|row| row.kappa).collect();
     kappas.sort_by(f64::total_cmp);
     kappas.dedup();
     let of = |kappa: f64| {
         let own = rows.iter().filter(|row| row.kappa == kappa);
-        rank_correlation(&own.filter_map(|row| Some((row.alpha, quantity(row)?))).collect::<Vec<_>>()).unwrap_or(0.0)
+        rank_correlation(&own.filter_map(|row| Some((row.alpha, quantity(row)?))).collect::<Vec<_>>())
     };
-    let correlations: Vec<f64> = kappas.into_iter().map(of).collect();
+    let correlations: Vec<f64> = kappas.into_iter().filter_map(of).collect();
     (!correlations.is_empty()).then(|| mean(&correlations))
 }
 
@@ -149,10 +148,6 @@ mod tests {
         let high = [of(100.0, 0.0, 0.4), of(100.0, 0.5, 0.3), of(100.0, 1.0, 0.2)];
         let rows = [low, high].concat();
         assert!((within_kappa(&rows, |row| row.usability).unwrap() + 1.0).abs() < 1e-12);
-        assert_eq!(
-            within_kappa(&rows, |row| row.capacity),
-            Some(0.0),
-            "a constant capacity is correlated with nothing"
-        );
+        assert_eq!(within_kappa(&rows, |row| row.capacity), None, "a constant capacity is correlated with nothing");
     }
 }
