@@ -37,3 +37,4 @@ pub mod paper;
 pub mod pipeline;
 pub mod rng;
 pub mod table;
+pub mod transformer;

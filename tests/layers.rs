@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 /// From the top down; layers of one line know nothing of each other.
-const LAYERS: [&[&str]; 12] = [
+const LAYERS: [&[&str]; 13] = [
     &["cli"],
     &["claims", "figures"],
     &["paper"],
+    &["transformer"],
     &["methods"],
     &["capacity"],
     &["mlp"],

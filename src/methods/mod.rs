@@ -6,6 +6,7 @@ pub mod family;
 pub mod features;
 pub mod fixed;
 pub mod trained;
+pub mod wide;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,7 @@ use family::{Family, Ground};
 use features::{FittedFeatures, RandomFeatures, WhitenedFeatures};
 use fixed::Naive;
 use trained::{GradientDescent, TrainedEncoder};
+use wide::WideGadgets;
 
 use crate::mlp::ntk;
 use crate::mlp::trainable::Architecture;
@@ -28,6 +30,7 @@ pub enum Method {
     GradientDescentRelu,
     GradientDescentBilinear,
     GadgetJl,
+    GadgetJlWide,
     GadgetTrainedDecoder,
     GadgetDirect,
     TrainedEncoderJl,
@@ -112,6 +115,15 @@ pub const METHODS: &[About] = &[
         "code length m",
         "keys in general position, ρ(V) > 0",
         "3·m·F, m = O(ρ⁻²·log F)",
+        "2512.00207 alg. 1, 3, 4",
+    ),
+    about(
+        Method::GadgetJlWide,
+        "gadget_jl_wide",
+        "gadget encoder with slack, random decoder",
+        "units of a gadget",
+        "keys in general position, ρ(V) > 0",
+        "3·(1 + slack)·m·F, m = O(ρ⁻²·log F)",
         "2512.00207 alg. 1, 3, 4",
     ),
     about(
@@ -310,6 +322,7 @@ impl Method {
             Self::GradientDescentRelu => Box::new(GradientDescent::new(ground, Architecture::Relu, steps)),
             Self::GradientDescentBilinear => Box::new(GradientDescent::new(ground, Architecture::Bilinear, steps)),
             Self::GadgetJl => Box::new(Encoded::new(ground, Encoder::Gadget, random_codes()?)),
+            Self::GadgetJlWide => Box::new(WideGadgets::new(ground, random_codes()?)?),
             Self::GadgetTrainedDecoder => Box::new(Encoded::new(ground, Encoder::Gadget, trained_codes()?)),
             Self::GadgetDirect => Box::new(Encoded::new(ground, Encoder::Gadget, direct()?)),
             Self::TrainedEncoderJl => Box::new(TrainedEncoder::new(ground, random_codes()?, steps)?),
@@ -352,7 +365,7 @@ mod tests {
             assert_eq!(about.method.about(), about);
         }
         let names: std::collections::BTreeSet<&str> = METHODS.iter().map(|about| about.name).collect();
-        assert_eq!(names.len(), 22, "add the method to the list");
+        assert_eq!(names.len(), 23, "add the method to the list");
     }
 
     /// Every method, at the size its search finds, stores 32 facts in 16 dimensions beyond rounding.

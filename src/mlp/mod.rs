@@ -2,6 +2,7 @@
 
 pub mod encoder_decoder;
 pub mod encoder_gadget;
+pub mod frozen;
 pub mod gated;
 pub mod gradient_decoder;
 pub mod gradient_descent;

@@ -30,6 +30,11 @@ impl Adam {
     }
 }
 
+/// The decoupled weight decay of AdamW (Loshchilov and Hutter 2019): `p ← factor·p` with `factor = 1 − lr·decay`, before the step.
+pub fn decay(parameters: &mut [f32], factor: f32) {
+    parameters.iter_mut().for_each(|parameter| *parameter *= factor);
+}
+
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 fn update(parameters: &mut [f32], gradient: &[f32], first: &mut [f32], second: &mut [f32], rate: f32, root: f32) {
     for (((parameter, gradient), first), second) in parameters.iter_mut().zip(gradient).zip(first).zip(second) {

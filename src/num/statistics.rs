@@ -34,6 +34,26 @@ pub fn fit_line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept: mean_y - slope * mean_x, r_squared: xy * xy / (xx * yy) })
 }
 
+/// Spearman's rank correlation, equal values sharing their mean rank; `None` with fewer than three points or when one of the
+/// two does not vary.
+///
+/// ```
+/// use factsmith::num::statistics::rank_correlation;
+/// assert_eq!(rank_correlation(&[(1.0, 8.0), (2.0, 4.0), (30.0, 1.0)]), Some(-1.0));
+/// assert_eq!(rank_correlation(&[(1.0, 5.0), (2.0, 5.0), (3.0, 5.0)]), None);
+/// ```
+pub fn rank_correlation(points: &[(f64, f64)]) -> Option<f64> {
+    let of = |coordinate: fn(&(f64, f64)) -> f64| ranks(&points.iter().map(coordinate).collect::<Vec<_>>());
+    let ranked: Vec<(f64, f64)> = of(|point| point.0).into_iter().zip(of(|point| point.1)).collect();
+    let line = fit_line(&ranked)?;
+    Some(line.slope.signum() * line.r_squared.sqrt())
+}
+
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let count = |is: &dyn Fn(f64) -> bool| values.iter().filter(|value| is(**value)).count() as f64;
+    values.iter().map(|own| count(&|value| value < *own) + 0.5 * count(&|value| value == *own)).collect()
+}
+
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -88,7 +88,7 @@ fn predicted_seconds(method: Method, facts: f64, dimension: f64, steps: f64) -> 
         Method::GradientDescent | Method::GradientDescentRelu | Method::GradientDescentBilinear => {
             5.0 * steps * (0.8 * scores + 2e-5)
         }
-        Method::GadgetJl | Method::StaircaseJl | Method::SiluPairsJl | Method::ReluPairsJl => {
+        Method::GadgetJl | Method::GadgetJlWide | Method::StaircaseJl | Method::SiluPairsJl | Method::ReluPairsJl => {
             0.005 + margin_optimal + 120.0 * scores
         }
         Method::GadgetTrainedDecoder | Method::StaircaseTrainedDecoder => trained_decoder,

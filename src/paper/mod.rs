@@ -10,6 +10,9 @@ pub mod encoders;
 pub mod fact_sets;
 pub mod measures;
 pub mod random_decoders;
+pub mod ssfr;
+pub mod ssfr_rows;
+pub mod ssfr_setting;
 pub mod storage_cost;
 
 /// Every experiment that `pipeline.toml` can name.
@@ -20,5 +23,6 @@ pub fn experiments() -> Vec<&'static dyn Experiment> {
         &construction_cost::ConstructionCost,
         &encoders::Encoders,
         &random_decoders::RandomDecoders,
+        &ssfr::Ssfr,
     ]
 }

@@ -116,7 +116,7 @@ pub fn orders() -> Table {
     ok(Table::from_records(&records))
 }
 
-/// Medians of an integer column over the rows that `keep` chooses, grouped by the values of other columns; `found` counts
+/// Medians of a column of numbers over the rows that `keep` chooses, grouped by the values of other columns; `found` counts
 /// the rows with a value, `rows` all of them.
 pub fn medians(stage: &str, by: &[&str], column: &str, keep: impl Fn(&Row) -> bool) -> Table {
     let table = table(stage);
@@ -127,7 +127,11 @@ pub fn medians(stage: &str, by: &[&str], column: &str, keep: impl Fn(&Row) -> bo
             groups.push((key, Vec::new(), 0));
             groups.len() - 1
         });
-        groups[place].1.extend(ok(row.int(column)).map(|value| value as f64));
+        groups[place].1.extend(match ok(row.value(column)) {
+            Value::Int(number) => number.map(|number| number as f64),
+            Value::Float(number) => number,
+            Value::Text(_) | Value::Bool(_) => die(&format!("column '{column}' holds no numbers")),
+        });
         groups[place].2 += 1;
     }
     let records: Vec<Record> = groups

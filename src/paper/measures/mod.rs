@@ -3,6 +3,7 @@
 mod constructions;
 mod encoders;
 mod storage;
+mod usability;
 
 use crate::error::{Result, unknown};
 use crate::num::statistics::{mean, prediction_interval};
@@ -31,7 +32,7 @@ pub struct Measure {
 
 /// Every measure.
 pub fn all() -> impl Iterator<Item = &'static Measure> + Clone {
-    storage::MEASURES.iter().chain(&constructions::MEASURES).chain(&encoders::MEASURES)
+    storage::MEASURES.iter().chain(&constructions::MEASURES).chain(&encoders::MEASURES).chain(&usability::MEASURES)
 }
 
 /// The measure called `name`.

@@ -1,0 +1,91 @@
+//! One step of training a transformer around a frozen MLP (forward, backward, AdamW), batch 1280, on one core: against the
+//! products that no implementation avoids (MLP and logits, there and back), and against the reference's step of the same shapes
+//! on one thread of a 2-core machine.
+
+use std::time::Instant;
+
+use factsmith::facts::embeddings::gaussian;
+use factsmith::mlp::frozen::FrozenMlp;
+use factsmith::mlp::gated::{Activation, GatedMlp};
+use factsmith::num::adam::{Adam, decay};
+use factsmith::rng::StreamName;
+use factsmith::transformer::model::{Design, Model, Pair, ROWS};
+use factsmith::transformer::task::{Junk, Task};
+use ndarray::Array2;
+use ndarray::linalg::general_mat_mul;
+use rand::RngExt;
+
+const BATCH: usize = 1280;
+
+fn best_of(repeats: usize, mut work: impl FnMut()) -> f64 {
+    work();
+    (0..repeats)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Seconds of the products alone, on matrices of the whole batch.
+fn products(dimension: usize, hidden: usize, vocabulary: usize) -> f64 {
+    let ones = |rows, columns| Array2::<f32>::ones((rows, columns));
+    let (mut rows, mut units, mut logits) = (ones(BATCH, dimension), ones(BATCH, 2 * hidden), ones(BATCH, vocabulary));
+    let (input, down, heads) = (ones(2 * hidden, dimension), ones(dimension, hidden), ones(vocabulary, dimension));
+    let mut active = ones(BATCH, hidden);
+    best_of(20, || {
+        general_mat_mul(1.0, &rows, &input.t(), 0.0, &mut units);
+        general_mat_mul(1.0, &active, &down.t(), 0.0, &mut rows);
+        general_mat_mul(1.0, &rows, &heads.t(), 0.0, &mut logits);
+        general_mat_mul(1.0, &logits, &heads, 0.0, &mut rows);
+        general_mat_mul(1.0, &rows, &down, 0.0, &mut active);
+        general_mat_mul(1.0, &units, &input, 0.0, &mut rows);
+        rows.fill(1.0);
+        active.fill(1.0);
+    })
+}
+
+fn main() {
+    println!("    F    d    h   ms a step   its products   step/products   reference ms   ratio");
+    for (facts, dimension, hidden, reference) in [
+        (256, 64, 24, Some(170.0)),
+        (4096, 64, 256, Some(1900.0)),
+        (256, 128, 16, None),
+        (1024, 128, 48, None),
+        (4096, 128, 160, None),
+        (16384, 128, 640, None),
+    ] {
+        let mut rng = StreamName::new("bench").rng();
+        let weights = |rows, columns| gaussian((rows, columns), &mut StreamName::new("weights").rng());
+        let mlp = GatedMlp {
+            gate: weights(hidden, dimension),
+            gate_bias: None,
+            up: weights(hidden, dimension),
+            down: weights(dimension, hidden),
+            activation: Activation::Silu,
+        };
+        let mlp = FrozenMlp::new(&mlp.into());
+        let task = Task::new(&weights(facts, dimension), &Junk::default(), &mut rng).unwrap();
+        let mut model = Model::new(task, Design::default(), &mut rng);
+        let mut adam = Adam::new(model.parameters.len());
+        let (mut pass, map) = (mlp.pass(ROWS), (0..facts).collect::<Vec<_>>());
+        let mut pair = || (rng.random_range(0..16), rng.random_range(0..facts));
+        let pairs: Vec<Pair> = (0..BATCH).map(|_| pair()).collect();
+        let step = best_of(20, || {
+            model.step(&mlp, &mut pass, &pairs, &map);
+            decay(&mut model.parameters, 1.0 - 2e-5);
+            adam.step(&mut model.parameters, &model.gradient, 2e-4);
+        });
+        let alone = products(dimension, hidden, facts + 16);
+        let (reference, ratio) = reference.map_or(("-".to_owned(), "-".to_owned()), |ms: f64| {
+            (format!("{ms:.0}"), format!("{:.0}x", ms / step / 1e3))
+        });
+        println!(
+            "{facts:>5} {dimension:>4} {hidden:>4} {:>11.2} {:>14.2} {:>15.2} {reference:>14} {ratio:>7}",
+            step * 1e3,
+            alone * 1e3,
+            step / alone
+        );
+    }
+}

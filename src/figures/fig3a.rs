@@ -1,0 +1,50 @@
+//! Fig 3a (and 7) of 2512.00207: the smallest MLP that a transformer can use.
+
+use super::scaling::{Shown, bounds};
+use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
+use crate::error::Result;
+use crate::paper::ssfr_rows::{Use, dimensions, searched, uses};
+use crate::table::Table;
+
+const METHODS: [Shown; 6] = [
+    Shown { method: "gradient_descent", label: "gradient descent (SwiGLU)", colour: Colour::Blue },
+    Shown { method: "gradient_descent_relu", label: "gradient descent (ReLU)", colour: Colour::Sky },
+    Shown { method: "gadget_jl_wide", label: "constructed (gadgets\nwith slack + JL)", colour: Colour::Vermilion },
+    Shown { method: "hebbian_fitted", label: "Hebbian, data-dependent", colour: Colour::Purple },
+    Shown { method: "hebbian_whitened", label: "Hebbian, whitened", colour: Colour::Orange },
+    Shown { method: "ntk", label: "NTK", colour: Colour::Green },
+];
+
+/// One panel per dimension.
+pub fn figure(table: &Table) -> Result<Figure> {
+    let rows = uses(table)?;
+    let own = || rows.iter().filter(|row| row.size == 0);
+    let tried = own().filter_map(|row| row.parameters);
+    let x = Axis::logarithmic_around("facts F", own().map(|row| row.facts as f64));
+    let y = Axis::logarithmic_around("MLP parameters", tried);
+    let (Some(x), Some(y)) = (x, y) else { return Err(nothing_to_draw("there was no search")) };
+    // Room above for the crosses of searches without a size.
+    let y = Axis { high: 2.5 * y.high, low: y.low / 4.0, ..y };
+    let panel = |dimension: i64| Panel {
+        title: format!("d = {dimension}"),
+        x: x.clone(),
+        y: y.clone(),
+        series: METHODS.iter().flat_map(|shown| series(&rows, shown, dimension, &y)).chain(bounds(&x)).collect(),
+        notes: vec!["fact-adaptive accuracy above 99 %, best of the seeds".to_owned()],
+    };
+    let panels = dimensions(&rows).into_iter().map(panel).collect();
+    Ok(Figure { title: "The smallest MLP that a transformer can use (Fig 3a)".to_owned(), panels })
+}
+
+fn series(rows: &[Use], shown: &Shown, dimension: i64, y: &Axis) -> Vec<Series> {
+    let points = searched(rows, shown.method, dimension);
+    let of = |label, marker, line, points| Series { label, colour: shown.colour, marker, line, points };
+    let found = points.iter().filter_map(|point| Some((point.facts, point.parameters?))).collect();
+    let failed = points.iter().filter(|point| point.parameters.is_none()).map(|point| (point.facts, y.high / 1.3));
+    let short = shown.label.split(" (").next().unwrap_or(shown.label);
+    let none = format!("{short}:\nno size searched is usable");
+    vec![
+        of(shown.label.to_owned(), Marker::Disc, Line::Solid, found),
+        of(none, Marker::Cross, Line::None, failed.collect()),
+    ]
+}

@@ -1,0 +1,450 @@
+//! The model and its training step over a batch of pairs of template and key.
+//!
+//! Forward, a row a pair: `A = w·x_key + (1 − w)·mean` ([`super::attention`]), `H = A·(W_O·W_V)ᵀ` (+ the query's embedding with
+//! residuals), `Z = H/‖H‖` (⊙ gain), `Y = MLP(Z)`, `O = Y` (+ H with residuals), logits `√d·O/‖O‖·Eᵀ` over all tokens.
+//! Gradients are derived by hand. Rows go through in blocks whose hidden units and logits stay in cache.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, Zip, s};
+use serde::{Deserialize, Serialize};
+
+use super::attention::{Attention, Seen, SeenGradient, Weights};
+use super::rotary::Rotary;
+use super::task::Task;
+use crate::mlp::frozen::{FrozenMlp, Pass};
+use crate::mlp::trainable::{matrix, matrix_mut};
+use crate::num::softmax::{Contribution, cross_entropy_gradient, maximum};
+use crate::rng::Rng;
+
+/// Rows that go through the model at once.
+pub const ROWS: usize = 128;
+
+/// What the paper changes about a transformer (§5.1), and what can be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Design {
+    /// Rotary positions; none otherwise.
+    pub rotary: bool,
+    /// Residual connections around attention and MLP.
+    pub residuals: bool,
+    /// W_V and W_O are trained; the identity otherwise.
+    pub trains_values: bool,
+    /// The norm before the MLP has a trained gain; it only projects to the unit sphere otherwise.
+    pub trains_norm: bool,
+}
+
+impl Default for Design {
+    fn default() -> Self {
+        Self { rotary: true, residuals: false, trains_values: false, trains_norm: false }
+    }
+}
+
+/// A template and a key.
+pub type Pair = (usize, usize);
+
+/// What the model did with one pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// Attention on the key.
+    pub weight: f32,
+    /// Distance between the MLP's input and the normalised key.
+    pub noise: f32,
+    /// Logit of the right token minus the largest other.
+    pub margin: f32,
+}
+
+/// A transformer around a frozen MLP.
+pub struct Model {
+    task: Task,
+    design: Design,
+    attention: Attention,
+    /// Embeddings of the tokens as the attention reads them, F×d.
+    tokens: Array2<f32>,
+    heads: Array2<f32>,
+    /// W_Q, W_K (then W_V, W_O, the gain, where they are trained), row by row.
+    pub parameters: Vec<f32>,
+    /// Gradient of the mean cross-entropy, in the same order.
+    pub gradient: Vec<f32>,
+    buffers: Buffers,
+}
+
+/// One row a pair of the present block.
+struct Buffers {
+    weights: Vec<f32>,
+    attended: Array2<f32>,
+    values: Array2<f32>,
+    stream: Array2<f32>,
+    unit: Array2<f32>,
+    lengths: Vec<f32>,
+    inputs: Array2<f32>,
+    outputs: Array2<f32>,
+    output_lengths: Vec<f32>,
+    logits: Vec<f32>,
+    gradient: Array2<f32>,
+    other_gradient: Array2<f32>,
+}
+
+impl Buffers {
+    fn new(dimension: usize, vocabulary: usize) -> Self {
+        let table = || Array2::zeros((ROWS, dimension));
+        Self {
+            weights: vec![0.0; ROWS],
+            attended: table(),
+            values: table(),
+            stream: table(),
+            unit: table(),
+            lengths: vec![0.0; ROWS],
+            inputs: table(),
+            outputs: table(),
+            output_lengths: vec![0.0; ROWS],
+            logits: vec![0.0; ROWS * vocabulary],
+            gradient: table(),
+            other_gradient: table(),
+        }
+    }
+}
+
+/// Standard deviation of the matrices at the start.
+const INITIAL: f64 = 0.02;
+
+impl Model {
+    pub fn new(task: Task, design: Design, rng: &mut Rng) -> Self {
+        let dimension = task.dimension();
+        let normalised = root_mean_square_normalised(&task.inputs);
+        let attention = Attention {
+            junk: normalised.slice(s![task.facts.., ..]).to_owned(),
+            rotary: design.rotary.then(|| Rotary::new(dimension, task.longest())),
+        };
+        let matrices = if design.trains_values { 4 } else { 2 };
+        let drawn = crate::facts::embeddings::gaussian((matrices * dimension, dimension), rng);
+        let mut parameters: Vec<f32> = drawn.iter().map(|entry| (INITIAL * entry) as f32).collect();
+        if design.trains_norm {
+            parameters.extend(std::iter::repeat_n(1.0, dimension));
+        }
+        Self {
+            attention,
+            design,
+            tokens: normalised.slice(s![..task.facts, ..]).to_owned(),
+            heads: task.heads.mapv(|entry| entry as f32),
+            gradient: vec![0.0; parameters.len()],
+            parameters,
+            buffers: Buffers::new(dimension, task.heads.nrows()),
+            task,
+        }
+    }
+
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// How many of the parameters, from the first, are entries of matrices; the others are gains.
+    pub fn matrix_parameters(&self) -> usize {
+        let dimension = self.task.dimension();
+        self.parameters.len() - if self.design.trains_norm { dimension } else { 0 }
+    }
+
+    /// Multiply–adds of the products that a step over `rows` pairs cannot avoid: MLP and logits, forward and backward.
+    pub fn products(&self, mlp: &FrozenMlp, rows: usize) -> usize {
+        mlp.products(rows) + 2 * rows * self.heads.len()
+    }
+
+    /// Computes the loss (summed over pairs) and leaves the gradient of its mean in `gradient`. `map` names the value of every
+    /// key.
+    pub fn step(&mut self, mlp: &FrozenMlp, pass: &mut Pass, pairs: &[Pair], map: &[usize]) -> Contribution {
+        let dimension = self.task.dimension();
+        let seen = self.look();
+        self.gradient.fill(0.0);
+        let mut seen_gradients = vec![SeenGradient::zeros(dimension); seen.len()];
+        let mut sum = Contribution::default();
+        let mut targets = Vec::with_capacity(ROWS);
+        for block in pairs.chunks(ROWS) {
+            targets.clear();
+            targets.extend(block.iter().map(|(_, key)| map[*key]));
+            self.forward(mlp, pass, &seen, block);
+            let width = self.heads.nrows();
+            let logits = &mut self.buffers.logits[..block.len() * width];
+            let found = cross_entropy_gradient(logits, width, &targets, 1.0 / pairs.len() as f32);
+            sum.loss += found.loss;
+            sum.correct += found.correct;
+            self.backward(mlp, pass, &seen, block, &mut seen_gradients);
+        }
+        self.back_through_attention(&seen, &seen_gradients);
+        sum
+    }
+
+    /// What the model does with pairs, without gradients.
+    pub fn answers(&mut self, mlp: &FrozenMlp, pass: &mut Pass, pairs: &[Pair], map: &[usize]) -> Vec<Answer> {
+        let seen = self.look();
+        let mut answers = Vec::with_capacity(pairs.len());
+        for block in pairs.chunks(ROWS) {
+            self.forward(mlp, pass, &seen, block);
+            let width = self.heads.nrows();
+            for (row, (logits, (_, key))) in self.buffers.logits.chunks_exact_mut(width).zip(block).enumerate() {
+                let own = std::mem::replace(&mut logits[map[*key]], f32::NEG_INFINITY);
+                let key = self.tokens.row(*key);
+                let length = key.dot(&key).sqrt();
+                let input = self.buffers.inputs.row(row);
+                let square: f32 = input.iter().zip(key).map(|(z, x)| (z - x / length).powi(2)).sum();
+                let weight = self.buffers.weights[row];
+                answers.push(Answer { weight, noise: square.sqrt(), margin: own - maximum(logits) });
+            }
+        }
+        answers
+    }
+
+    fn look(&self) -> Vec<Seen> {
+        let weights = attention_weights(&self.parameters, self.task.dimension());
+        let junk_keys = self.attention.junk_keys(weights);
+        self.task.templates.iter().map(|template| self.attention.look(template, weights, &junk_keys)).collect()
+    }
+
+    fn back_through_attention(&mut self, seen: &[Seen], gradients: &[SeenGradient]) {
+        let dimension = self.task.dimension();
+        let weights = attention_weights(&self.parameters, dimension);
+        let junk_keys = self.attention.junk_keys(weights);
+        let (query, rest) = self.gradient.split_at_mut(dimension * dimension);
+        let mut query = matrix_mut(query, dimension, dimension);
+        let mut key = matrix_mut(&mut rest[..dimension * dimension], dimension, dimension);
+        for ((template, seen), gradient) in self.task.templates.iter().zip(seen).zip(gradients) {
+            self.attention.back(template, weights, &junk_keys, (seen, gradient), (&mut query, &mut key));
+        }
+    }
+
+    /// From pairs to logits, in the buffers.
+    fn forward(&mut self, mlp: &FrozenMlp, pass: &mut Pass, seen: &[Seen], block: &[Pair]) {
+        let (dimension, count) = (self.task.dimension(), block.len());
+        let rows = s![..count, ..];
+        let buffers = &mut self.buffers;
+        for (row, (template, key)) in block.iter().enumerate() {
+            let (seen, key) = (&seen[*template], self.tokens.row(*key));
+            let weight = 1.0 / (1.0 + (seen.log_sum - seen.direction.dot(&key)).exp());
+            buffers.weights[row] = weight;
+            let attended = buffers.attended.row_mut(row);
+            Zip::from(attended).and(key).and(&seen.mean).for_each(|out, key, mean| *out = mean + weight * (key - mean));
+        }
+        if self.design.trains_values {
+            let (values, outputs) = value_weights(&self.parameters, dimension);
+            general_mat_mul(1.0, &buffers.attended.slice(rows), &values.t(), 0.0, &mut buffers.values.slice_mut(rows));
+            general_mat_mul(1.0, &buffers.values.slice(rows), &outputs.t(), 0.0, &mut buffers.stream.slice_mut(rows));
+        } else {
+            buffers.stream.slice_mut(rows).assign(&buffers.attended.slice(rows));
+        }
+        if self.design.residuals {
+            for (mut stream, (template, _)) in buffers.stream.rows_mut().into_iter().zip(block) {
+                let asking = self.task.facts + self.task.templates[*template].asking();
+                stream.zip_mut_with(&self.task.inputs.row(asking), |stream, input| *stream += *input as f32);
+            }
+        }
+        let gain =
+            self.design.trains_norm.then(|| ArrayView1::from(&self.parameters[self.parameters.len() - dimension..]));
+        for row in 0..count {
+            buffers.lengths[row] = normalise(buffers.stream.row(row), buffers.unit.row_mut(row));
+            buffers.inputs.row_mut(row).assign(&buffers.unit.row(row));
+            if let Some(gain) = gain {
+                buffers.inputs.row_mut(row).zip_mut_with(&gain, |input, gain| *input *= gain);
+            }
+        }
+        mlp.forward(buffers.inputs.slice(rows), pass, buffers.outputs.slice_mut(rows));
+        if self.design.residuals {
+            buffers.outputs.slice_mut(rows).zip_mut_with(&buffers.stream.slice(rows), |out, stream| *out += stream);
+        }
+        for row in 0..count {
+            let output = buffers.outputs.row(row).to_owned();
+            buffers.output_lengths[row] = normalise(output.view(), buffers.outputs.row_mut(row));
+        }
+        let logits = &mut buffers.logits[..count * self.heads.nrows()];
+        let root = (dimension as f32).sqrt();
+        let mut logits = matrix_mut(logits, count, self.heads.nrows());
+        general_mat_mul(root, &buffers.outputs.slice(rows), &self.heads.t(), 0.0, &mut logits);
+    }
+
+    /// From the gradient of the logits, which lies in their place, to those of the weights and of what the queries see.
+    fn backward(
+        &mut self,
+        mlp: &FrozenMlp,
+        pass: &mut Pass,
+        seen: &[Seen],
+        block: &[Pair],
+        seen_gradients: &mut [SeenGradient],
+    ) {
+        let (dimension, count) = (self.task.dimension(), block.len());
+        let rows = s![..count, ..];
+        let buffers = &mut self.buffers;
+        let logits = matrix(&buffers.logits[..count * self.heads.nrows()], count, self.heads.nrows());
+        let root = (dimension as f32).sqrt();
+        general_mat_mul(root, &logits, &self.heads, 0.0, &mut buffers.gradient.slice_mut(rows));
+        for row in 0..count {
+            let length = buffers.output_lengths[row];
+            normalise_gradient(buffers.outputs.row(row), length, buffers.gradient.row_mut(row));
+        }
+        mlp.backward(buffers.gradient.slice(rows), pass, buffers.other_gradient.slice_mut(rows));
+        if self.design.trains_norm {
+            let start = self.parameters.len() - dimension;
+            let gain = ArrayView1::from(&self.parameters[start..]);
+            for row in 0..count {
+                let of_input = buffers.other_gradient.row_mut(row);
+                let of_gain = ArrayViewMut1::from(&mut self.gradient[start..]);
+                Zip::from(of_gain).and(buffers.unit.row(row)).and(&of_input).for_each(|sum, unit, g| *sum += unit * g);
+                Zip::from(of_input).and(&gain).for_each(|g, gain| *g *= gain);
+            }
+        }
+        for row in 0..count {
+            let length = buffers.lengths[row];
+            normalise_gradient(buffers.unit.row(row), length, buffers.other_gradient.row_mut(row));
+        }
+        if self.design.residuals {
+            buffers.other_gradient.slice_mut(rows).zip_mut_with(&buffers.gradient.slice(rows), |a, b| *a += b);
+        }
+        if self.design.trains_values {
+            let (values, outputs) = value_weights(&self.parameters, dimension);
+            let square = dimension * dimension;
+            let (of_values, of_outputs) = self.gradient[2 * square..4 * square].split_at_mut(square);
+            let of_stream = buffers.other_gradient.slice(rows);
+            let mut of_outputs = matrix_mut(of_outputs, dimension, dimension);
+            general_mat_mul(1.0, &of_stream.t(), &buffers.values.slice(rows), 1.0, &mut of_outputs);
+            general_mat_mul(1.0, &of_stream, &outputs, 0.0, &mut buffers.gradient.slice_mut(rows));
+            let of_value = buffers.gradient.slice(rows);
+            let mut of_values = matrix_mut(of_values, dimension, dimension);
+            general_mat_mul(1.0, &of_value.t(), &buffers.attended.slice(rows), 1.0, &mut of_values);
+            general_mat_mul(1.0, &of_value, &values, 0.0, &mut buffers.other_gradient.slice_mut(rows));
+        }
+        for (row, (template, key)) in block.iter().enumerate() {
+            let (seen, sums) = (&seen[*template], &mut seen_gradients[*template]);
+            let (key, weight) = (self.tokens.row(*key), buffers.weights[row]);
+            let gradient = buffers.other_gradient.row(row);
+            let score = weight * (1.0 - weight) * (gradient.dot(&key) - gradient.dot(&seen.mean));
+            sums.log_sum -= score;
+            sums.direction.scaled_add(score, &key);
+            sums.mean.scaled_add(1.0 - weight, &gradient);
+        }
+    }
+}
+
+fn attention_weights(parameters: &[f32], dimension: usize) -> Weights<'_> {
+    let (query, key) = matrices(parameters, dimension);
+    Weights { query, key }
+}
+
+/// W_V and W_O.
+fn value_weights(parameters: &[f32], dimension: usize) -> (ArrayView2<'_, f32>, ArrayView2<'_, f32>) {
+    matrices(&parameters[2 * dimension * dimension..], dimension)
+}
+
+fn matrices(parameters: &[f32], dimension: usize) -> (ArrayView2<'_, f32>, ArrayView2<'_, f32>) {
+    let (first, rest) = parameters.split_at(dimension * dimension);
+    (matrix(first, dimension, dimension), matrix(&rest[..dimension * dimension], dimension, dimension))
+}
+
+/// Rows divided by the root of the mean of their squares.
+fn root_mean_square_normalised(table: &Array2<f64>) -> Array2<f32> {
+    let mut normalised = table.clone();
+    crate::facts::embeddings::normalise_rows(&mut normalised);
+    let root = (table.ncols() as f64).sqrt();
+    normalised.mapv(|entry| (root * entry) as f32)
+}
+
+/// `unit = row/‖row‖`; returns the length.
+fn normalise(row: ArrayView1<f32>, mut unit: ArrayViewMut1<f32>) -> f32 {
+    let length = row.dot(&row).sqrt().max(f32::MIN_POSITIVE);
+    Zip::from(&mut unit).and(row).for_each(|unit, entry| *unit = entry / length);
+    length
+}
+
+/// From the gradient of a unit vector to that of the vector of a length, in place: `(g − u·⟨u, g⟩)/length`.
+fn normalise_gradient(unit: ArrayView1<f32>, length: f32, mut gradient: ArrayViewMut1<f32>) {
+    let along = unit.dot(&gradient);
+    Zip::from(&mut gradient).and(unit).for_each(|gradient, unit| *gradient = (*gradient - along * unit) / length);
+}
+
+/// Every pair, template by template.
+pub fn all_pairs(task: &Task) -> Vec<Pair> {
+    (0..task.templates.len()).flat_map(|template| (0..task.facts).map(move |key| (template, key))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::full_sequence::Plain;
+    use super::super::task::Junk;
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::mlp::gated::{Activation, GatedMlp};
+    use crate::mlp::network::Mlp;
+    use crate::rng::StreamName;
+    use ndarray::Array1;
+
+    fn designs() -> Vec<Design> {
+        let base = Design::default();
+        vec![
+            base,
+            Design { rotary: false, ..base },
+            Design { residuals: true, ..base },
+            Design { trains_values: true, ..base },
+            Design { trains_norm: true, ..base },
+            Design { rotary: false, residuals: true, trains_values: true, trains_norm: true },
+        ]
+    }
+
+    struct Setup {
+        model: Model,
+        mlp: Mlp,
+        pairs: Vec<Pair>,
+        map: Vec<usize>,
+    }
+
+    fn setup(design: Design) -> Setup {
+        let mut rng = StreamName::new("test").rng();
+        let mut table = |rows, columns| draw(Kind::Gaussian, rows, columns, &mut rng).unwrap();
+        let (dimension, facts) = (6, 40);
+        let mlp = GatedMlp {
+            gate: table(9, dimension),
+            gate_bias: None,
+            up: table(9, dimension),
+            down: table(dimension, 9),
+            activation: Activation::Silu,
+        };
+        let tokens = table(facts, dimension);
+        let task = Task::new(&tokens, &Junk { templates: 5, ..Junk::default() }, &mut rng).unwrap();
+        let mut model = Model::new(task, design, &mut rng);
+        // Attention that prefers some tokens to others.
+        model.parameters.iter_mut().for_each(|parameter| *parameter *= 20.0);
+        let pairs = all_pairs(model.task());
+        let map = (0..facts).map(|key| (7 * key + 3) % facts).collect();
+        Setup { model, mlp: mlp.into(), pairs, map }
+    }
+
+    #[test]
+    fn loss_answers_and_gradients_agree_with_the_full_sequence() {
+        for design in designs() {
+            let Setup { mut model, mlp, pairs, map } = setup(design);
+            let frozen = FrozenMlp::new(&mlp);
+            let mut pass = frozen.pass(ROWS);
+            let plain = Plain { task: model.task(), design, mlp: &mlp };
+            let parameters: Vec<f64> = model.parameters.iter().map(|x| f64::from(*x)).collect();
+            let wanted = plain.step(&parameters, &pairs, &map);
+            let found = model.step(&frozen, &mut pass, &pairs, &map);
+            assert!((found.loss / pairs.len() as f64 - wanted.loss).abs() < 1e-5, "{design:?}");
+            let scale = wanted.gradient.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            for (found, wanted) in model.gradient.iter().zip(&wanted.gradient) {
+                assert!((f64::from(*found) - wanted).abs() < 2e-5 * scale, "{design:?} {found} {wanted}");
+            }
+            let answers = model.answers(&frozen, &mut pass, &pairs, &map);
+            for (found, wanted) in answers.iter().zip(&wanted.answers) {
+                assert!((f64::from(found.weight) - wanted.weight).abs() < 1e-5);
+                assert!((f64::from(found.noise) - wanted.noise).abs() < 1e-4);
+                assert!((f64::from(found.margin) - wanted.margin).abs() < 2e-4);
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_counts_a_pair_as_often_as_it_is_there() {
+        let Setup { mut model, mlp, pairs, map } = setup(Design::default());
+        let frozen = FrozenMlp::new(&mlp);
+        let mut pass = frozen.pass(ROWS);
+        let doubled: Vec<Pair> = pairs.iter().chain(&pairs).copied().collect();
+        let once = model.step(&frozen, &mut pass, &pairs, &map);
+        let gradient = Array1::from(model.gradient.clone());
+        let twice = model.step(&frozen, &mut pass, &doubled, &map);
+        assert!((twice.loss - 2.0 * once.loss).abs() < 1e-6 * once.loss);
+        assert!((Array1::from(model.gradient.clone()) - gradient).iter().all(|error| error.abs() < 1e-6));
+    }
+}
