@@ -73,6 +73,8 @@ enum Scale {
     Ratio,
     /// Between 0 and 1: as it is; an interval ends there.
     Share,
+    /// Between −1 and 1: as it is; an interval ends there.
+    Signed,
     /// Anything: as it is.
     Plain,
 }
@@ -81,7 +83,7 @@ impl Scale {
     fn forward(self, value: f64) -> f64 {
         match self {
             Self::Ratio => value.ln(),
-            Self::Share | Self::Plain => value,
+            Self::Share | Self::Signed | Self::Plain => value,
         }
     }
 
@@ -89,6 +91,7 @@ impl Scale {
         match self {
             Self::Ratio => value.exp(),
             Self::Share => value.clamp(0.0, 1.0),
+            Self::Signed => value.clamp(-1.0, 1.0),
             Self::Plain => value,
         }
     }
@@ -118,6 +121,8 @@ mod tests {
     fn intervals_stay_within_the_scale() {
         let (low, high) = Scale::Share.interval(&[0.99, 0.95, 0.97]).unwrap();
         assert!(low < 0.95 && high == 1.0, "{low} {high}");
+        let (low, high) = Scale::Signed.interval(&[-0.9, -0.2]).unwrap();
+        assert!(low == -1.0 && high == 1.0, "{low} {high}");
         let (low, high) = Scale::Ratio.interval(&[10.0, 30.0, 90.0]).unwrap();
         assert!(low > 0.0 && high > 90.0, "{low} {high}");
         assert!((Scale::Ratio.centre(&[10.0, 30.0, 90.0]).unwrap() - 30.0).abs() < 1e-9);

@@ -43,7 +43,7 @@ fn measure(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option
     let Some(dimension) = dimensions(&rows).last().copied().filter(|_| keys == "isotropic") else { return Ok(None) };
     let whole = |value: Option<f64>| value.map(|value| Measured { value, interval: None, dimension });
     let by_seed = |rows: &[Use], quantity: &dyn Fn(&[Use]) -> Option<f64>| {
-        over_seeds(Scale::Plain, dimension, rows, |row| row.seed, quantity)
+        over_seeds(Scale::Signed, dimension, rows, |row| row.seed, quantity)
     };
     let whitened = best_over_rates(&rows, method);
     Ok(match name {
