@@ -2,7 +2,7 @@
 //! products that no implementation avoids (MLP and logits, there and back), and against the reference's step of the same shapes
 //! on one thread of a 2-core machine.
 
-use std::time::Instant;
+mod timing;
 
 use factsmith::facts::embeddings::gaussian;
 use factsmith::mlp::frozen::FrozenMlp;
@@ -14,19 +14,9 @@ use factsmith::transformer::task::{Junk, Task};
 use ndarray::Array2;
 use ndarray::linalg::general_mat_mul;
 use rand::RngExt;
+use timing::best_of;
 
 const BATCH: usize = 1280;
-
-fn best_of(repeats: usize, mut work: impl FnMut()) -> f64 {
-    work();
-    (0..repeats)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64()
-        })
-        .fold(f64::INFINITY, f64::min)
-}
 
 /// Seconds of the products alone, on matrices of the whole batch.
 fn products(dimension: usize, hidden: usize, vocabulary: usize) -> f64 {

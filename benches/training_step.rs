@@ -1,7 +1,7 @@
 //! One full-batch training step on one core: share of the machine's GEMM rate reached in the products and in the whole step,
 //! and the ratio to the reference's CPU milliseconds for a step of the same shapes on a 2-core machine.
 
-use std::time::Instant;
+mod timing;
 
 use factsmith::facts::embeddings::{Kind, draw};
 use factsmith::facts::fact_set::{FactSet, random_bijection};
@@ -12,17 +12,7 @@ use factsmith::num::gates::{gated_silu, gated_silu_gradient};
 use factsmith::num::softmax::cross_entropy_gradient;
 use factsmith::rng::StreamName;
 use ndarray::Array2;
-
-fn best_of(repeats: usize, mut work: impl FnMut()) -> f64 {
-    work();
-    (0..repeats)
-        .map(|_| {
-            let start = Instant::now();
-            work();
-            start.elapsed().as_secs_f64()
-        })
-        .fold(f64::INFINITY, f64::min)
-}
+use timing::best_of;
 
 /// Multiply–adds per second of a large single-precision product.
 fn gemm_peak() -> f64 {

@@ -2,7 +2,7 @@
 
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
-use crate::num::statistics::mean;
+use crate::num::statistics::{distinct, mean};
 use crate::table::Table;
 
 struct Measured {
@@ -48,10 +48,7 @@ fn read(table: &Table) -> Result<Vec<Measured>> {
 }
 
 fn dimensions(rows: &[Measured]) -> Vec<(i64, Colour)> {
-    let mut dimensions: Vec<i64> = rows.iter().map(|row| row.dimension).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
-    dimensions.into_iter().zip(COLOURS.into_iter().cycle()).collect()
+    distinct(rows.iter().map(|row| row.dimension)).into_iter().zip(COLOURS.into_iter().cycle()).collect()
 }
 
 /// Means over seeds of `y` at each `x`, for the rows that `keep` chooses.

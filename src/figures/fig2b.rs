@@ -16,11 +16,9 @@ const COLOURS: [Colour; 4] = [Colour::Orange, Colour::Vermilion, Colour::Blue, C
 pub fn figure(table: &Table) -> Result<Figure> {
     let rows = constructions(table)?;
     let (x, y) = axes(&rows, &METHODS.map(|(method, _)| method))?;
-    let panel = |(method, title): (&'static str, &str)| {
+    let panel = |(method, title): (&str, &str)| {
         let curves = dimensions(&rows).into_iter().zip(COLOURS).flat_map(|(dimension, colour)| {
-            let label: &'static str =
-                LABELS.iter().find(|(known, _)| *known == dimension).map_or("", |(_, label)| label);
-            method_series(&rows, &Shown { method, label, colour }, dimension, &y)
+            method_series(&rows, &Shown { method, label: &format!("d = {dimension}"), colour }, dimension, &y)
         });
         Panel {
             title: title.to_owned(),
@@ -33,5 +31,3 @@ pub fn figure(table: &Table) -> Result<Figure> {
     let panels = METHODS.map(panel).into();
     Ok(Figure { title: "How the cost grows with facts and dimension (Fig 2b)".to_owned(), panels })
 }
-
-const LABELS: [(i64, &str); 4] = [(16, "d = 16"), (32, "d = 32"), (64, "d = 64"), (128, "d = 128")];

@@ -1,7 +1,7 @@
 //! Fig 3a (and 7) of 2512.00207: the smallest MLP that a transformer can use.
 
-use super::scaling::{Shown, bounds};
-use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
+use super::scaling::{Shown, bounds, curve_series};
+use super::{Axis, Colour, Figure, Panel, Series, nothing_to_draw};
 use crate::error::Result;
 use crate::paper::ssfr_rows::{Use, dimensions, searched, uses};
 use crate::table::Table;
@@ -37,14 +37,8 @@ pub fn figure(table: &Table) -> Result<Figure> {
 }
 
 fn series(rows: &[Use], shown: &Shown, dimension: i64, y: &Axis) -> Vec<Series> {
-    let points = searched(rows, shown.method, dimension);
-    let of = |label, marker, line, points| Series { label, colour: shown.colour, marker, line, points };
-    let found = points.iter().filter_map(|point| Some((point.facts, point.parameters?))).collect();
-    let failed = points.iter().filter(|point| point.parameters.is_none()).map(|point| (point.facts, y.high / 1.3));
+    let points = searched(rows, shown.method, dimension).into_iter().map(|point| (point.facts, point.parameters));
     let short = shown.label.split(" (").next().unwrap_or(shown.label);
     let none = format!("{short}:\nno size searched is usable");
-    vec![
-        of(shown.label.to_owned(), Marker::Disc, Line::Solid, found),
-        of(none, Marker::Cross, Line::None, failed.collect()),
-    ]
+    curve_series(&points.collect::<Vec<_>>(), (shown.label, &none), shown.colour, y)
 }

@@ -2,7 +2,7 @@
 
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
-use crate::paper::ssfr_rows::{Use, best_over_rates, uses};
+use crate::paper::ssfr_rows::{Use, best_over_rates, best_over_seeds, uses};
 use crate::table::Table;
 
 /// The architectures, one panel each.
@@ -23,7 +23,7 @@ pub fn figure(table: &Table) -> Result<Figure> {
 }
 
 fn panel(rows: &[Use], method: &str, title: &str) -> Option<Panel> {
-    let best = over_seeds(&best_over_rates(rows, method));
+    let best = best_over_seeds(&best_over_rates(rows, method));
     let lowest = best.iter().filter_map(|row| row.capacity).reduce(f64::min)?;
     let series = by_kappa(&best).into_iter().flat_map(|(kappa, colour, own)| {
         let points: Vec<(f64, f64)> = own.iter().filter_map(|row| Some((row.capacity?, row.usability?))).collect();
@@ -46,19 +46,6 @@ fn panel(rows: &[Use], method: &str, title: &str) -> Option<Panel> {
             "best of learning rates and seeds".to_owned(),
         ],
     })
-}
-
-/// The best seed of every setting.
-pub fn over_seeds(rows: &[Use]) -> Vec<Use> {
-    let mut best: Vec<Use> = Vec::new();
-    for row in rows {
-        match best.iter_mut().find(|other| (other.kappa, other.alpha) == (row.kappa, row.alpha)) {
-            Some(other) if row.fact_adaptive_accuracy > other.fact_adaptive_accuracy => *other = row.clone(),
-            Some(_) => {}
-            None => best.push(row.clone()),
-        }
-    }
-    best
 }
 
 /// The rows of every condition number by whitening strength, with its colour.

@@ -2,12 +2,12 @@
 
 use super::{Axis, Colour, Line, Marker, Series, nothing_to_draw};
 use crate::error::Result;
-use crate::paper::construction_rows::{Construction, OverSeeds, curve};
+use crate::paper::construction_rows::{Construction, curve};
 
 /// A method as a figure shows it.
-pub struct Shown {
-    pub method: &'static str,
-    pub label: &'static str,
+pub struct Shown<'a> {
+    pub method: &'a str,
+    pub label: &'a str,
     pub colour: Colour,
 }
 
@@ -24,26 +24,21 @@ pub fn axes(rows: &[Construction], methods: &[&str]) -> Result<(Axis, Axis)> {
     Ok((x, y))
 }
 
-/// The curve of a method in one dimension, and crosses at the top where a seed found no size.
+/// The curve of a method in one dimension, the median over seeds, and crosses where a seed found no size.
 pub fn method_series(rows: &[Construction], shown: &Shown, dimension: i64, y: &Axis) -> Vec<Series> {
-    let points = curve(rows, shown.method, dimension);
-    let found = |point: &OverSeeds| Some((point.facts, point.parameters?));
-    let failed = points.iter().filter(|point| point.parameters.is_none());
+    let points = curve(rows, shown.method, dimension).into_iter().map(|point| (point.facts, point.parameters));
+    let none = format!("{}: a seed for which\nno searched size stores all", shown.label);
+    curve_series(&points.collect::<Vec<_>>(), (shown.label, &none), shown.colour, y)
+}
+
+/// Sizes against facts as a curve, and crosses at the top where there is none. `labels`: of the curve, and of the crosses.
+pub fn curve_series(points: &[(f64, Option<f64>)], labels: (&str, &str), colour: Colour, y: &Axis) -> Vec<Series> {
+    let of = |label: &str, marker, line, points| Series { label: label.to_owned(), colour, marker, line, points };
+    let found = points.iter().filter_map(|(facts, size)| Some((*facts, (*size)?)));
+    let failed = points.iter().filter(|(_, size)| size.is_none()).map(|(facts, _)| (*facts, y.high / 1.3));
     vec![
-        Series {
-            label: shown.label.to_owned(),
-            colour: shown.colour,
-            marker: Marker::Disc,
-            line: Line::Solid,
-            points: points.iter().filter_map(found).collect(),
-        },
-        Series {
-            label: format!("{}: a seed for which\nno searched size stores all", shown.label.replace('\n', " ")),
-            colour: shown.colour,
-            marker: Marker::Cross,
-            line: Line::None,
-            points: failed.map(|point| (point.facts, y.high / 1.3)).collect(),
-        },
+        of(labels.0, Marker::Disc, Line::Solid, found.collect()),
+        of(labels.1, Marker::Cross, Line::None, failed.collect()),
     ]
 }
 

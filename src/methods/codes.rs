@@ -3,7 +3,7 @@
 use ndarray::Array2;
 
 use super::family::Ground;
-use crate::capacity::Range;
+use crate::capacity::{Range, smallest_size};
 use crate::error::{Error, Result};
 use crate::facts::decoding::stored;
 use crate::mlp::gradient_decoder::{SETTINGS, Stop, train};
@@ -29,6 +29,19 @@ pub trait Codes {
 
     /// Multiply–adds of making codes of a length.
     fn work(&self, length: usize) -> f64;
+}
+
+/// The shortest codes that decode every value of the ground.
+///
+/// # Errors
+/// When no codes of any length do.
+pub fn shortest(codes: &mut dyn Codes, ground: &Ground) -> Result<usize> {
+    let values = ground.facts.values.nrows();
+    let found = smallest_size(codes.lengths(), values, |length| codes.decoded(length))?;
+    found.size.ok_or_else(|| {
+        Error::input(format!("no codes of up to {} numbers decode all {values} values", codes.lengths().largest))
+            .fix("whiten the values, or use another decoder")
+    })
 }
 
 /// Draws of the random decoder: a length suffices when most draws of it do.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::mlp::encoder_gadget::{self, gadget_hidden};
 use crate::mlp::network::Mlp;
 use crate::mlp::{paired, staircase};
+use crate::num::statistics::largest_magnitude;
 use crate::rng::Rng;
 
 /// An encoder that gives the codes exactly.
@@ -115,9 +116,9 @@ impl Family for Encoded<'_> {
         let book = self.codes.book(size)?;
         let codes = facts.by_key(&book.codes);
         let mlp = self.fit(&codes, &book.map)?;
-        let largest = |table: &Array2<f64>| table.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let wanted = codes.dot(&book.map.t());
-        let residual = largest(&(mlp.forward(facts.keys.view()) - &wanted)) / largest(&wanted).max(f64::MIN_POSITIVE);
+        let missing = mlp.forward(facts.keys.view()) - &wanted;
+        let residual = largest_magnitude(missing.view()) / largest_magnitude(wanted.view()).max(f64::MIN_POSITIVE);
         let shapes = [facts.len(), facts.dimension(), size].map(|count| count as f64);
         let work = self.codes.work(size) + self.encoder.work(shapes[0], shapes[1], shapes[2]);
         Ok(Built { mlp, code_length: Some(size), relative_residual: Some(residual), work })

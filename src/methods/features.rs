@@ -4,10 +4,9 @@ use super::family::{Built, Family, Ground};
 use crate::capacity::Range;
 use crate::error::Result;
 use crate::facts::decoding::stored;
-use crate::facts::screening::count_stored;
-use crate::mlp::gated::GatedMlp;
 use crate::mlp::hebbian::{Features, NestedHebbian, RIDGE, ridge_readout};
 use crate::mlp::hebbian_fitted;
+use crate::mlp::network::Mlp;
 use crate::mlp::ntk::{NestedNtk, Settings};
 use ndarray::Array2;
 
@@ -66,11 +65,6 @@ impl Family for RandomFeatures<'_> {
     }
 }
 
-/// How many facts a Hebbian MLP stores.
-fn count(ground: &Ground, mlp: &GatedMlp) -> usize {
-    count_stored(mlp.forward(ground.facts.keys.view()).view(), ground.facts.values.view(), &ground.facts.map)
-}
-
 /// Sizes around `per_fact` parameters a fact, up to as many features as facts: more do not add to the span of the features.
 fn near(ground: &Ground, per_fact: f64) -> Range {
     let (facts, dimension) = ground.facts.keys.dim();
@@ -84,11 +78,11 @@ pub struct WhitenedFeatures<'a> {
 }
 
 impl WhitenedFeatures<'_> {
-    fn mlp(&self, size: usize) -> Result<GatedMlp> {
+    fn mlp(&self, size: usize) -> Result<Mlp> {
         let dimension = self.ground.facts.dimension();
         let features = Features::random(size, dimension, &mut self.ground.stream("features").rng());
         let readout = ridge_readout(&features, self.ground.facts, RIDGE)?;
-        Ok(features.with_readout(readout))
+        Ok(features.with_readout(readout).into())
     }
 }
 
@@ -104,7 +98,7 @@ impl Family for WhitenedFeatures<'_> {
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {
-        Ok(count(self.ground, &self.mlp(size)?))
+        Ok(self.mlp(size)?.stored(self.ground.facts))
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
@@ -118,13 +112,17 @@ impl Family for WhitenedFeatures<'_> {
 /// Bilinear features fitted to the facts, with a ridge readout.
 pub struct FittedFeatures<'a> {
     pub ground: &'a Ground<'a>,
-    /// The last fit that stored every fact, with its size.
-    pub built: Option<(usize, hebbian_fitted::Fitted)>,
+    /// The last build that stored every fact, with its size.
+    pub built: Option<(usize, Built)>,
 }
 
 impl FittedFeatures<'_> {
-    fn fit(&self, size: usize) -> Result<hebbian_fitted::Fitted> {
-        hebbian_fitted::fit(self.ground.facts, size, RIDGE, &mut self.ground.stream("features").rng())
+    fn fit(&self, size: usize) -> Result<Built> {
+        let facts = self.ground.facts;
+        let fitted = hebbian_fitted::fit(facts, size, RIDGE, &mut self.ground.stream("features").rng())?;
+        let products = (facts.keys.len() * size) as f64;
+        let work = (4.0 * fitted.iterations as f64 + 9.0) * products + 0.5 * (size * size * facts.len()) as f64;
+        Ok(Built::plain(fitted.mlp, work))
     }
 }
 
@@ -140,22 +138,18 @@ impl Family for FittedFeatures<'_> {
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {
-        let fitted = self.fit(size)?;
-        let stored = count(self.ground, &fitted.mlp);
+        let built = self.fit(size)?;
+        let stored = built.mlp.stored(self.ground.facts);
         if stored == self.ground.facts.len() {
-            self.built = Some((size, fitted));
+            self.built = Some((size, built));
         }
         Ok(stored)
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
-        let fitted = match self.built.take() {
-            Some((known, fitted)) if known == size => fitted,
-            _ => self.fit(size)?,
-        };
-        let (facts, dimension) = self.ground.facts.keys.dim();
-        let products = (facts * dimension * size) as f64;
-        let work = (4.0 * fitted.iterations as f64 + 9.0) * products + 0.5 * (size * size * facts) as f64;
-        Ok(Built::plain(fitted.mlp, work))
+        match self.built.take() {
+            Some((known, built)) if known == size => Ok(built),
+            _ => self.fit(size),
+        }
     }
 }

@@ -10,7 +10,7 @@ pub mod wide;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use codes::{Direct, JohnsonLindenstrauss, TrainedCodes};
 use encoded::{Encoded, Encoder};
 use family::{Family, Ground};
@@ -307,6 +307,18 @@ impl Method {
                 | Self::TrainedEncoderTrainedDecoder
                 | Self::TrainedEncoderDirect
         )
+    }
+
+    /// Steps of training are there for the methods that train, and for no other.
+    ///
+    /// # Errors
+    /// When they are not.
+    pub fn check_steps(self, steps: usize) -> Result<()> {
+        if self.is_trained() == (steps > 0) {
+            return Ok(());
+        }
+        Err(Error::input(format!("{steps} steps for '{}'", self.about().name))
+            .fix("give 'steps' for the methods that train, and for no other"))
     }
 
     /// The MLPs of this method for one fact set, by size. `steps` are those of training; methods that do not train ignore them.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::codes::{CodeBook, Codes};
+use super::codes::{self, CodeBook, Codes};
 use super::family::{Built, Family, Ground};
-use crate::capacity::{Range, smallest_size};
-use crate::error::{Error, Result};
+use crate::capacity::Range;
+use crate::error::Result;
+use crate::facts::fact_set::FactSet;
 use crate::mlp::gradient_descent::{self, Settings, Trained};
 use crate::mlp::gradient_encoder;
 use crate::mlp::trainable::Architecture;
@@ -25,10 +26,16 @@ impl Kept {
         stored
     }
 
-    /// What was kept of a size, or else is trained now.
-    fn take(&mut self, size: usize, train: impl FnOnce() -> Result<Trained>) -> Result<Trained> {
-        self.0.remove(&size).map_or_else(train, Ok)
+    /// What was kept of a size.
+    fn take(&mut self, size: usize) -> Option<Trained> {
+        self.0.remove(&size)
     }
+}
+
+/// Bytes of training a size: units and their gradients on every key, parameters, moments and gradients.
+fn training_bytes(facts: &FactSet, size: usize) -> f64 {
+    let (facts, dimension) = facts.keys.dim();
+    4.0 * size as f64 * (4 * facts + 16 * dimension) as f64
 }
 
 /// The whole MLP trained on the facts.
@@ -62,8 +69,7 @@ impl Family for GradientDescent<'_> {
     }
 
     fn bytes(&self, size: usize) -> f64 {
-        let (facts, dimension) = self.ground.facts.keys.dim();
-        4.0 * size as f64 * (4 * facts + 16 * dimension) as f64
+        training_bytes(self.ground.facts, size)
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {
@@ -72,8 +78,7 @@ impl Family for GradientDescent<'_> {
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
-        let mut kept = std::mem::take(&mut self.kept);
-        let trained = kept.take(size, || self.train(size))?;
+        let trained = self.kept.take(size).map_or_else(|| self.train(size), Ok)?;
         let (facts, values) = (self.ground.facts.len(), self.ground.facts.values.nrows());
         let dimension = self.ground.facts.dimension();
         let rows = self.architecture.rows_per_unit();
@@ -100,12 +105,7 @@ impl<'a> TrainedEncoder<'a> {
     /// # Errors
     /// When no codes of any length decode every value.
     pub fn new(ground: &'a Ground<'a>, mut codes: Box<dyn Codes + 'a>, steps: usize) -> Result<Self> {
-        let values = ground.facts.values.nrows();
-        let found = smallest_size(codes.lengths(), values, |length| codes.decoded(length))?;
-        let shortest = found.size.ok_or_else(|| {
-            Error::input(format!("no codes of up to {} numbers decode all {values} values", codes.lengths().largest))
-                .fix("whiten the values, or use another decoder")
-        })?;
+        let shortest = codes::shortest(codes.as_mut(), ground)?;
         let roomy = (ROOM * shortest as f64).ceil() as usize;
         let length = roomy.min(codes.lengths().largest).min(ground.facts.dimension().max(shortest));
         let settings = Settings { steps, ..gradient_encoder::SETTINGS };
@@ -137,8 +137,7 @@ impl Family for TrainedEncoder<'_> {
     }
 
     fn bytes(&self, size: usize) -> f64 {
-        let (facts, dimension) = self.ground.facts.keys.dim();
-        4.0 * size as f64 * (4 * facts + 16 * dimension) as f64
+        training_bytes(self.ground.facts, size)
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {
@@ -147,8 +146,7 @@ impl Family for TrainedEncoder<'_> {
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {
-        let mut kept = std::mem::take(&mut self.kept);
-        let trained = kept.take(size, || self.train(size))?;
+        let trained = self.kept.take(size).map_or_else(|| self.train(size), Ok)?;
         let (facts, dimension) = self.ground.facts.keys.dim();
         let step = facts * size * (4 * dimension + 3 * self.length());
         let work = self.codes_work + (trained.steps * step) as f64;

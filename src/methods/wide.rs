@@ -3,10 +3,10 @@
 //! As many unknowns as equations (the least that fits) makes weights of hundreds, and the MLP changes wildly between the keys.
 //! Some more units make the solution of least norm small, and the MLP smooth.
 
-use super::codes::{CodeBook, Codes};
+use super::codes::{self, CodeBook, Codes};
 use super::family::{Built, Family, Ground};
-use crate::capacity::{Range, smallest_size};
-use crate::error::{Error, Result};
+use crate::capacity::Range;
+use crate::error::Result;
 use crate::mlp::encoder_gadget::{self, gadget_hidden};
 use crate::mlp::network::Mlp;
 
@@ -24,12 +24,7 @@ impl<'a> WideGadgets<'a> {
     /// # Errors
     /// When no codes of any length decode every value.
     pub fn new(ground: &'a Ground<'a>, mut codes: Box<dyn Codes + 'a>) -> Result<Self> {
-        let values = ground.facts.values.nrows();
-        let found = smallest_size(codes.lengths(), values, |length| codes.decoded(length))?;
-        let length = found.size.ok_or_else(|| {
-            Error::input(format!("no codes of up to {} numbers decode all {values} values", codes.lengths().largest))
-                .fix("whiten the values, or use another decoder")
-        })?;
+        let length = codes::shortest(codes.as_mut(), ground)?;
         Ok(Self { ground, book: codes.book(length)?, codes_work: codes.work(length) })
     }
 

@@ -61,21 +61,6 @@ pub fn direct(facts: &FactSet, outputs: &Array2<f64>, slack: f64, rng: &mut Rng)
     with_decoder(facts, outputs, &Array2::eye(facts.dimension()), slack, rng)
 }
 
-/// The encoder (d → m) with the decoder `D` (d×m) behind it: `W_down ← D·W_down`.
-pub fn compose(encoder: Mlp, decoder: &Array2<f64>) -> Mlp {
-    match encoder {
-        Mlp::Gated(mut mlp) => {
-            mlp.down = decoder.dot(&mlp.down);
-            mlp.into()
-        }
-        Mlp::Plain(mut mlp) => {
-            mlp.down = decoder.dot(&mlp.down);
-            mlp.output_bias = mlp.output_bias.map(|bias| decoder.dot(&bias));
-            mlp.into()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

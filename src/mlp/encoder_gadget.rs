@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::facts::whitening::Whitening;
 use crate::num::linalg::solve_positive_definite;
+use crate::num::statistics::largest_magnitude;
 use crate::rng::Rng;
 
 /// Gadgets that share their gates, one per output: `gates` h×d, `ups[j]` h×d.
@@ -81,7 +82,7 @@ pub fn fit_with(
             *up += &correction.dot(&whitening.map);
         }
         missing = &outputs - &gadgets.encode(keys.view());
-        let residual = largest(missing.view()) / largest(outputs).max(f64::MIN_POSITIVE);
+        let residual = largest_magnitude(missing.view()) / largest_magnitude(outputs).max(f64::MIN_POSITIVE);
         let is_better = residual < gadgets.relative_residual;
         gadgets.relative_residual = residual;
         if residual <= LARGEST_RESIDUAL {
@@ -92,10 +93,6 @@ pub fn fit_with(
         }
     }
     Err(singular(keys, &format!("relative residual {:.1e}", gadgets.relative_residual)))
-}
-
-fn largest(table: ArrayView2<f64>) -> f64 {
-    table.iter().fold(0.0, |a, b| a.max(b.abs()))
 }
 
 fn singular(keys: &Array2<f64>, reason: &str) -> Error {

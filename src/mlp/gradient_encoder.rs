@@ -5,7 +5,6 @@
 
 use ndarray::{Array2, Zip};
 
-use super::encoder_decoder::compose;
 use super::gradient_descent::{Settings, Trained};
 use super::network::Mlp;
 use super::trainable::{Architecture, Trainable};
@@ -41,7 +40,7 @@ pub fn train(
     let targets = facts.by_key(codes).mapv(|x| (x / scale) as f32);
     let mut network = Trainable::new(&facts.keys, Architecture::SwiGlu, hidden, map.ncols(), name);
     let mut adam = Adam::new(network.parameters.len());
-    let whole = |network: &Trainable| compose(network.mlp(), &(map * scale));
+    let whole = |network: &Trainable| network.mlp().then(&(map * scale));
     let mut loss = f64::INFINITY;
     for step in 0..settings.steps {
         network.forward();

@@ -11,6 +11,9 @@ use crate::error::Result;
 use crate::facts::fact_set::FactSet;
 use crate::num::linalg::symmetric_eigen;
 
+/// Keys at which the constant of an MLP is taken (2512.00207, A.2.5).
+pub const KEYS: usize = 100;
+
 /// The Jacobian `∂g/∂x` at `input`: d×d (outputs × inputs).
 pub fn jacobian(mlp: &Mlp, input: ArrayView1<f64>) -> Array2<f64> {
     match mlp {

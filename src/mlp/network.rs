@@ -155,16 +155,21 @@ impl Mlp {
         starts.map(of).sum()
     }
 
-    /// The MLP for raw values, given this one built for whitened values; see [`GatedMlp::fold_value_whitening`].
-    pub fn fold_value_whitening(self, whitening: &Whitening) -> Self {
-        match self {
-            Self::Gated(mlp) => mlp.fold_value_whitening(whitening).into(),
-            Self::Plain(mut mlp) => {
-                mlp.down = whitening.map.dot(&mlp.down);
-                mlp.output_bias = mlp.output_bias.map(|bias| whitening.map.dot(&bias));
-                mlp.into()
+    /// The MLP with a linear map behind it: `W_down ← map·W_down`, and so the output bias. `map` p×d.
+    pub fn then(mut self, map: &Array2<f64>) -> Self {
+        match &mut self {
+            Self::Gated(mlp) => mlp.down = map.dot(&mlp.down),
+            Self::Plain(mlp) => {
+                mlp.down = map.dot(&mlp.down);
+                mlp.output_bias = mlp.output_bias.take().map(|bias| map.dot(&bias));
             }
         }
+        self
+    }
+
+    /// The MLP for raw values, given this one built for whitened values; see [`GatedMlp::fold_value_whitening`].
+    pub fn fold_value_whitening(self, whitening: &Whitening) -> Self {
+        self.then(&whitening.map)
     }
 
     /// The MLP for raw keys, given this one built for whitened keys. Exact.

@@ -1,5 +1,6 @@
 //! Small statistics: straight-line fits, means, prediction intervals.
 
+use ndarray::ArrayView2;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A straight line fitted by least squares.
@@ -52,6 +53,16 @@ pub fn rank_correlation(points: &[(f64, f64)]) -> Option<f64> {
 fn ranks(values: &[f64]) -> Vec<f64> {
     let count = |is: &dyn Fn(f64) -> bool| values.iter().filter(|value| is(**value)).count() as f64;
     values.iter().map(|own| count(&|value| value < *own) + 0.5 * count(&|value| value == *own)).collect()
+}
+
+/// The largest absolute entry of a table.
+pub fn largest_magnitude(table: ArrayView2<f64>) -> f64 {
+    table.iter().fold(0.0, |largest, entry| largest.max(entry.abs()))
+}
+
+/// Every value once, ascending.
+pub fn distinct(values: impl IntoIterator<Item = i64>) -> Vec<i64> {
+    values.into_iter().collect::<std::collections::BTreeSet<i64>>().into_iter().collect()
 }
 
 pub fn mean(values: &[f64]) -> f64 {

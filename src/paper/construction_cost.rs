@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::fact_sets::{facts_for, spherical_fact_set};
 use crate::capacity::Found;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::facts::fact_set::FactSet;
 use crate::methods::Method;
 use crate::methods::family::{Built, Ground, search};
-use crate::mlp::lipschitz::lipschitz;
+use crate::mlp::lipschitz::{self, lipschitz};
 use crate::mlp::verification::{Certainty, Verified, verify};
 use crate::pipeline::experiment::{self, Experiment, Params};
 use crate::table::Record;
@@ -28,9 +28,6 @@ pub struct Point {
 }
 
 const FIELDS: &[&str] = &["method", "dimension", "facts_per_d2", "steps"];
-
-/// Keys at which the Lipschitz constant is taken (2512.00207, A.2.5).
-const LIPSCHITZ_KEYS: usize = 100;
 
 /// The experiment `construction_cost`.
 pub struct ConstructionCost;
@@ -52,10 +49,7 @@ impl Experiment for ConstructionCost {
     fn canonical(&self, point: &toml::Table) -> Result<Params> {
         let point: Point = experiment::parse(point, FIELDS)?;
         facts_for(point.dimension, point.facts_per_d2)?;
-        if point.method.is_trained() != (point.steps > 0) {
-            return Err(Error::input(format!("{} steps for '{}'", point.steps, point.method.about().name))
-                .fix("give 'steps' for the methods that train, and for no other"));
-        }
+        point.method.check_steps(point.steps)?;
         experiment::canonical(&point)
     }
 
@@ -113,7 +107,7 @@ fn record(ground: &Ground, found: &Found, built: Option<&Built>) -> Result<Recor
     let verified = built.map(|built| verify(&built.mlp, facts));
     let stores_all = verified.as_ref().is_some_and(|verified| verified.count(Certainty::Stored) == facts.len());
     let reached = built.filter(|_| stores_all);
-    let constant = reached.map(|built| lipschitz(&built.mlp, facts, LIPSCHITZ_KEYS)).transpose()?;
+    let constant = reached.map(|built| lipschitz(&built.mlp, facts, lipschitz::KEYS)).transpose()?;
     let count = |certainty| verified.as_ref().map(|verified| verified.count(certainty));
     Ok(Record::new()
         .with("facts", facts.len())

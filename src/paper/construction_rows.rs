@@ -1,7 +1,7 @@
 //! The rows of the stage `constructions`, as figures and claims read them.
 
 use crate::error::Result;
-use crate::num::statistics::median;
+use crate::num::statistics::{distinct, median};
 use crate::table::{Row, Table};
 
 /// One search.
@@ -46,9 +46,7 @@ pub struct OverSeeds {
 /// The curve of one method in one dimension, by number of facts.
 pub fn curve(rows: &[Construction], method: &str, dimension: i64) -> Vec<OverSeeds> {
     let own = || rows.iter().filter(|row| row.method == method && row.dimension == dimension);
-    let mut facts: Vec<i64> = own().map(|row| row.facts).collect();
-    facts.sort_unstable();
-    facts.dedup();
+    let facts = distinct(own().map(|row| row.facts));
     let over = |facts: i64, of: fn(&Construction) -> Option<f64>| {
         let values: Option<Vec<f64>> = own().filter(|row| row.facts == facts).map(of).collect();
         values.map(|values| median(&values))
@@ -65,8 +63,5 @@ pub fn curve(rows: &[Construction], method: &str, dimension: i64) -> Vec<OverSee
 
 /// The dimensions that occur, ascending.
 pub fn dimensions(rows: &[Construction]) -> Vec<i64> {
-    let mut dimensions: Vec<i64> = rows.iter().map(|row| row.dimension).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
-    dimensions
+    distinct(rows.iter().map(|row| row.dimension))
 }

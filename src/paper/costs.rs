@@ -1,7 +1,7 @@
 //! The rows of the stage `storage_cost`, as figures and claims read them.
 
 use crate::error::Result;
-use crate::num::statistics::{Line, fit_line};
+use crate::num::statistics::{Line, distinct, fit_line};
 use crate::table::{Row, Table};
 
 /// One search: what the figures and the claims need of a row of the stage `storage_cost`.
@@ -44,10 +44,7 @@ fn cost(row: Row) -> Result<Cost> {
 
 /// The embedding dimensions that occur, ascending.
 pub fn dimensions(costs: &[Cost]) -> Vec<i64> {
-    let mut dimensions: Vec<i64> = costs.iter().map(|cost| cost.dimension).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
-    dimensions
+    distinct(costs.iter().map(|cost| cost.dimension))
 }
 
 /// `log y = slope·log x + intercept` over the rows that found a size, for the quantity `x`.

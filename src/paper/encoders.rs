@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::mlp::network::Mlp;
 use crate::mlp::{encoder_gadget, paired, staircase, two_hot};
+use crate::num::statistics::largest_magnitude;
 use crate::pipeline::experiment::{self, Experiment, Params};
 use crate::rng::{Rng, StreamName};
 use crate::table::Record;
@@ -124,8 +125,8 @@ fn fit(point: &Point, keys: &Array2<f64>, outputs: &Array2<f64>, rng: &mut Rng) 
 }
 
 fn record(point: &Point, keys: &Array2<f64>, outputs: &Array2<f64>, encoder: &Mlp) -> Record {
-    let largest = |table: &Array2<f64>| table.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-    let residual = largest(&(encoder.forward(keys.view()) - outputs)) / largest(outputs);
+    let missing = encoder.forward(keys.view()) - outputs;
+    let residual = largest_magnitude(missing.view()) / largest_magnitude(outputs.view());
     let (facts, hidden) = (keys.nrows(), encoder.hidden());
     // The matrix E that adds up the units of an output is fixed: its entries are not counted (B.4.1).
     let parameters = encoder.parameters() - encoder.down().len();

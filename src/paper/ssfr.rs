@@ -9,8 +9,8 @@ use super::ssfr_setting::{Change, Facts, Outcome, Setting};
 use crate::capacity::{Range, smallest_size};
 use crate::error::{Error, Result};
 use crate::methods::Method;
-use crate::methods::family::{Family, Ground};
-use crate::mlp::lipschitz::lipschitz;
+use crate::methods::family::{Family, Ground, search};
+use crate::mlp::lipschitz::{self, lipschitz};
 use crate::mlp::network::Mlp;
 use crate::pipeline::experiment::{self, Experiment, Params};
 use crate::table::Record;
@@ -81,8 +81,6 @@ const USABLE: f64 = 0.99;
 /// The largest MLP searched, as a multiple of the smallest that stores every fact, and the precision of the search.
 const LARGEST: usize = 16;
 const PRECISION: f64 = 0.1;
-/// Keys at which the Lipschitz constant is taken (A.2.5).
-const LIPSCHITZ_KEYS: usize = 100;
 /// Sets the random parts of the other MLP apart from those of the one trained with.
 const OTHER: u64 = 1 << 32;
 
@@ -112,10 +110,7 @@ impl Experiment for Ssfr {
             return Err(Error::input(format!("{} facts in {} dimensions", point.facts, point.dimension))
                 .fix("use 2 to 1,000,000 facts and at least one dimension"));
         }
-        if point.method.is_trained() != (point.steps > 0) {
-            return Err(Error::input(format!("{} steps for '{}'", point.steps, point.method.about().name))
-                .fix("give 'steps' for the methods that train, and for no other"));
-        }
+        point.method.check_steps(point.steps)?;
         let rate_is_sound = point.learning_rate.is_finite() && point.learning_rate > 0.0;
         if !rate_is_sound || point.attention_steps == 0 || point.junk_tokens == 0 {
             return Err(Error::input(format!(
@@ -162,7 +157,7 @@ impl Experiment for Ssfr {
         if point.size > 0 {
             return Ok(vec![record(&own, None, Some(&probe(point.size, &mut *own_family)?), 1)?]);
         }
-        let storing = smallest_size(own_family.sizes(), point.facts, |size| own_family.stored(size))?.size;
+        let storing = search(own_family.as_mut(), point.facts, |_, _| {})?.size;
         let Some(storing) = storing else { return Ok(vec![record(&own, None, None, 0)?]) };
         let mut probes = BTreeMap::new();
         let range = usable_range(storing, own_family.sizes());
@@ -225,7 +220,7 @@ fn predicted_seconds(point: &Point) -> f64 {
 /// One row. `best` is the smallest usable MLP, or else the one used best.
 fn record(own: &Facts, storing: Option<usize>, best: Option<&Probe>, probes: usize) -> Result<Record> {
     let facts = own.raw.len() as f64;
-    let constant = best.map(|probe| lipschitz(&probe.mlp, &own.raw, LIPSCHITZ_KEYS)).transpose()?;
+    let constant = best.map(|probe| lipschitz(&probe.mlp, &own.raw, lipschitz::KEYS)).transpose()?;
     let outcome = best.map(|probe| &probe.outcome);
     let other = outcome.map(|outcome| &outcome.other);
     let capacity = best.map(|probe| probe.other_stored as f64 / facts);

@@ -1,6 +1,7 @@
 //! The rows of the stage `ssfr`, as figures and claims read them.
 
 use crate::error::Result;
+use crate::num::statistics::distinct;
 use crate::table::{Row, Table};
 
 /// One transformer, or one search.
@@ -61,9 +62,7 @@ pub struct Searched {
 /// The searches of a method in one dimension, by number of facts.
 pub fn searched(rows: &[Use], method: &str, dimension: i64) -> Vec<Searched> {
     let own = || rows.iter().filter(|row| row.size == 0 && row.method == method && row.dimension == dimension);
-    let mut facts: Vec<i64> = own().map(|row| row.facts).collect();
-    facts.sort_unstable();
-    facts.dedup();
+    let facts = distinct(own().map(|row| row.facts));
     let together = |facts: i64| {
         let seeds = || own().filter(|row| row.facts == facts);
         Searched {
@@ -77,21 +76,26 @@ pub fn searched(rows: &[Use], method: &str, dimension: i64) -> Vec<Searched> {
 
 /// The dimensions of all searches, ascending.
 pub fn dimensions(rows: &[Use]) -> Vec<i64> {
-    let mut dimensions: Vec<i64> = rows.iter().filter(|row| row.size == 0).map(|row| row.dimension).collect();
-    dimensions.sort_unstable();
-    dimensions.dedup();
-    dimensions
+    distinct(rows.iter().filter(|row| row.size == 0).map(|row| row.dimension))
 }
 
 /// Of the learning rates of a conditioned and whitened setting, the transformer with the largest fact-adaptive accuracy
 /// (A.2.4), for every seed.
 pub fn best_over_rates(rows: &[Use], method: &str) -> Vec<Use> {
+    let own = rows.iter().filter(|row| row.method == method && row.size > 0 && row.kappa > 1.0);
+    best_of_each(own, |row| (row.kappa.to_bits(), row.alpha.to_bits(), row.seed, row.facts))
+}
+
+/// The best seed of every condition number and whitening strength.
+pub fn best_over_seeds(rows: &[Use]) -> Vec<Use> {
+    best_of_each(rows.iter(), |row| (row.kappa.to_bits(), row.alpha.to_bits()))
+}
+
+/// Of the rows with one setting the first with the largest fact-adaptive accuracy, settings in order of appearance.
+fn best_of_each<'a, S: PartialEq>(rows: impl Iterator<Item = &'a Use>, setting: impl Fn(&Use) -> S) -> Vec<Use> {
     let mut best: Vec<Use> = Vec::new();
-    for row in rows.iter().filter(|row| row.method == method && row.size > 0 && row.kappa > 1.0) {
-        let same = |other: &&mut Use| {
-            (other.kappa, other.alpha, other.seed, other.facts) == (row.kappa, row.alpha, row.seed, row.facts)
-        };
-        match best.iter_mut().find(same) {
+    for row in rows {
+        match best.iter_mut().find(|other| setting(other) == setting(row)) {
             Some(other) if row.fact_adaptive_accuracy > other.fact_adaptive_accuracy => *other = row.clone(),
             Some(_) => {}
             None => best.push(row.clone()),

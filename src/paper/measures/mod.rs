@@ -6,7 +6,7 @@ mod storage;
 mod usability;
 
 use crate::error::{Result, unknown};
-use crate::num::statistics::{mean, prediction_interval};
+use crate::num::statistics::{distinct, mean, prediction_interval};
 use crate::table::Table;
 
 /// A measured quantity.
@@ -57,9 +57,7 @@ fn over_seeds<T: Clone>(
     seed: fn(&T) -> i64,
     quantity: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<Measured> {
-    let mut seeds: Vec<i64> = rows.iter().map(seed).collect();
-    seeds.sort_unstable();
-    seeds.dedup();
+    let seeds = distinct(rows.iter().map(seed));
     let of = |own: i64| -> Vec<T> { rows.iter().filter(|row| seed(row) == own).cloned().collect() };
     let per_seed: Vec<f64> = seeds.into_iter().filter_map(|seed| quantity(&of(seed))).collect();
     let value = scale.centre(&per_seed)?;
