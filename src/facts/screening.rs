@@ -93,6 +93,20 @@ mod tests {
         assert_eq!(count_stored(outputs.view(), values.view(), &[1; 100]), 50);
     }
 
+    /// Values in pairs a billionth apart: single precision gives margins of either sign between the two.
+    #[test]
+    fn signs_that_single_precision_gets_wrong_are_settled_in_double() {
+        let mut rng = StreamName::new("test").rng();
+        let base = draw(Kind::Sphere, 60, 24, &mut rng).unwrap();
+        let shift = draw(Kind::Sphere, 60, 24, &mut rng).unwrap() * 1e-9;
+        let values = ndarray::concatenate(Axis(0), &[base.view(), (&base + &shift).view()]).unwrap();
+        let map: Vec<usize> = (0..120).collect();
+        let outputs = &values + &(draw(Kind::Gaussian, 120, 24, &mut rng).unwrap() * 0.05);
+        let wanted = exact(&outputs, &values, &map);
+        assert!((20..100).contains(&wanted), "{wanted}");
+        assert_eq!(count_stored(outputs.view(), values.view(), &map), wanted);
+    }
+
     #[test]
     fn outputs_that_are_zero_or_no_numbers_store_nothing() {
         let values = ndarray::array![[1.0, 0.0], [0.0, 1.0]];

@@ -146,6 +146,8 @@ mod tests {
         let mut training = Training::new(&values, 3, StreamName::new("decoder"));
         training.gradient().unwrap();
         let gradient = training.gradient.clone();
+        training.gradient().unwrap();
+        assert_eq!(training.gradient, gradient, "a step starts anew");
         let loss = |training: &Training| {
             let found = training.decoder(&values, 0);
             let logits = found.codes.dot(&found.map.t()).dot(&values.t());

@@ -282,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_that_the_mlp_does_not_have_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mlp.safetensors");
+        let [gated, _] = mlps();
+        write(&path, &gated, Precision::Double, &Value::Null).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let (_, metadata) = SafeTensors::read_metadata(&whole).unwrap();
+        let tensors = SafeTensors::deserialize(&whole).unwrap();
+        let bytes = [0; 8];
+        let extra = ("output_bias".to_owned(), TensorView::new(Dtype::F64, vec![1], &bytes).unwrap());
+        let more = safetensors::serialize(tensors.tensors().into_iter().chain([extra]), metadata.metadata().clone());
+        let error = parse(&more.unwrap()).unwrap_err();
+        assert!(error.to_string().contains("'output_bias'"), "{error}");
+    }
+
+    #[test]
     fn weights_that_are_no_numbers_in_the_file_are_not_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mlp.safetensors");

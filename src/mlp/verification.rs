@@ -206,6 +206,23 @@ mod tests {
         }
     }
 
+    /// Two large products cancel before the activation: what is left of them is all error.
+    #[test]
+    fn errors_of_the_preactivations_reach_the_outputs() {
+        let inputs = ndarray::array![[1.0, 1.0 - 1e-12]];
+        for activation in [Activation::Relu, Activation::Identity, Activation::Silu] {
+            let mlp = PlainMlp {
+                weights: ndarray::array![[1e8, -1e8]],
+                bias: None,
+                down: ndarray::array![[1.0], [0.0]],
+                output_bias: None,
+                activation,
+            };
+            let (_, errors) = forward_with_errors(&mlp.into(), inputs.view());
+            assert!(errors[[0, 0]] > 1e8 * ROUNDOFF, "{activation:?}: {}", errors[[0, 0]]);
+        }
+    }
+
     #[test]
     fn margins_within_rounding_are_undecided() {
         let mut facts = facts(1.0);
