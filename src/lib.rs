@@ -28,6 +28,7 @@ pub mod durable;
 pub mod error;
 pub mod facts;
 pub mod figures;
+pub mod language;
 pub mod memory;
 pub mod methods;
 pub mod mlp;

@@ -12,7 +12,7 @@ pub mod names;
 mod npy;
 mod npz;
 mod parquet;
-mod records;
+pub mod records;
 pub mod rows;
 mod safetensors;
 mod source;

@@ -29,23 +29,47 @@ impl Records {
     pub fn read(path: &Path) -> Result<Self> {
         let content = Content::open(path)?;
         let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"));
-        let read = if is_text { plain_text(&content) } else { Self::parse(&content, Format::of(path)?) };
+        let read = if is_text { plain_text(&content) } else { Self::parse(&content, Format::of(path)?, Trim::All) };
+        read.map_err(|error| error.at(path.display()))
+    }
+
+    /// Reads cells to the letter, blanks and all. The first line of text names the columns; every line has as many cells.
+    pub fn read_exact(path: &Path) -> Result<Self> {
+        let read = Self::parse(&Content::open(path)?, Format::of(path)?, Trim::None).and_then(Self::with_header);
         read.map_err(|error| error.at(path.display()))
     }
 
     /// The same for the bytes of a file.
     pub fn from_bytes(bytes: Vec<u8>, format: Format) -> Result<Self> {
-        Self::parse(&Content::from(bytes), format)
+        Self::parse(&Content::from(bytes), format, Trim::All)
     }
 
-    fn parse(content: &Content, format: Format) -> Result<Self> {
+    fn parse(content: &Content, format: Format, trim: Trim) -> Result<Self> {
         match format {
-            Format::Csv => separated(content, b','),
-            Format::Tsv => separated(content, b'\t'),
+            Format::Csv => separated(content, b',', trim),
+            Format::Tsv => separated(content, b'\t', trim),
             Format::Parquet => from_parquet(content),
             other => Err(Error::input(format!("a .{} file holds no text", other.name()))
                 .fix("use .csv, .tsv or .parquet; for names also .txt with a name per line")),
         }
+    }
+
+    /// Takes the first line for the header where the format has none of its own.
+    fn with_header(mut self) -> Result<Self> {
+        if self.header.is_some() {
+            return Ok(self);
+        }
+        if self.lines.is_empty() {
+            return Err(Error::input("the file is empty").fix("write the names of the columns in the first line"));
+        }
+        let header = self.lines.remove(0).cells;
+        if let Some(line) = self.lines.iter().find(|line| line.cells.len() != header.len()) {
+            let (number, cells) = (line.number, line.cells.len());
+            return Err(Error::input(format!("line {number}: {cells} cells, where the header has {}", header.len()))
+                .fix("put a cell that holds the separator into double quotes"));
+        }
+        self.header = Some(header);
+        Ok(self)
     }
 
     /// The place of the column called `name`, in any case of letters.
@@ -60,9 +84,9 @@ fn plain_text(content: &Content) -> Result<Records> {
     Ok(Records { header: None, lines: lines.collect(), unit: "line" })
 }
 
-fn separated(content: &Content, delimiter: u8) -> Result<Records> {
+fn separated(content: &Content, delimiter: u8, trim: Trim) -> Result<Records> {
     let mut builder = ReaderBuilder::new();
-    builder.delimiter(delimiter).has_headers(false).flexible(true).trim(Trim::All);
+    builder.delimiter(delimiter).has_headers(false).flexible(true).trim(trim);
     let mut reader = builder.from_reader(content.reader());
     let mut record = StringRecord::new();
     let mut lines = Vec::new();
