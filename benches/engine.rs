@@ -48,6 +48,10 @@ impl Experiment for Instantly {
         1e-3
     }
 
+    fn memory(&self, _: &Params) -> f64 {
+        1e3
+    }
+
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
         let point: Point = experiment::typed(params)?;
         Ok(vec![

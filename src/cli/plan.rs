@@ -55,8 +55,7 @@ struct Needs {
     wall_seconds: f64,
     /// By which the time may be shorter or longer.
     factor: f64,
-    /// `None` when an experiment does not say.
-    memory: Option<f64>,
+    memory: f64,
     /// At least and at most; `None` when no cells of an experiment are stored yet.
     disk: Option<(f64, f64)>,
 }
@@ -109,15 +108,9 @@ fn as_text(plan: &Plan, needs: &Needs) -> String {
 fn summary(missing: usize, needs: &Needs) -> String {
     let (cells, threads) = (super::run::cells(missing), count(needs.threads, "thread"));
     let time = format!("{}{}", about(needs.wall_seconds), range(needs.wall_seconds, needs.factor));
-    let mut text = format!("{cells} to compute, {time} on {threads}");
-    if let Some(memory) = needs.memory {
-        text.push_str(&format!(
-            "\nmemory: about {} ({} to {})",
-            bytes(memory),
-            bytes(memory / 2.0),
-            bytes(memory * 2.0)
-        ));
-    }
+    let memory = [1.0, 0.5, 2.0].map(|factor| bytes(needs.memory * factor));
+    let memory = format!("memory: about {} ({} to {})", memory[0], memory[1], memory[2]);
+    let mut text = format!("{cells} to compute, {time} on {threads}\n{memory}");
     if let Some((least, most)) = needs.disk {
         text.push_str(&format!("\ndisk: {} to {}", bytes(least), bytes(most)));
     }

@@ -10,8 +10,8 @@ use crate::mlp::network::Mlp;
 use crate::mlp::ntk::{NestedNtk, Settings};
 use ndarray::Array2;
 
-/// The widest MLP searched.
-const WIDEST: usize = 1 << 14;
+/// Units of the widest MLP searched.
+pub const WIDEST: usize = 1 << 14;
 
 /// Families whose MLP of size m is the first m units of a larger one, so that a probe costs the new units only.
 pub struct RandomFeatures<'a> {

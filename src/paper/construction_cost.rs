@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::facts::fact_set::FactSet;
 use crate::methods::Method;
 use crate::methods::family::{Built, Ground, search};
+use crate::methods::features::WIDEST;
 use crate::mlp::lipschitz::{self, lipschitz};
 use crate::mlp::verification::{Certainty, Verified, verify};
 use crate::pipeline::experiment::{self, Experiment, Params};
@@ -60,6 +61,12 @@ impl Experiment for ConstructionCost {
         predicted_seconds(point.method, facts, dimension, point.steps as f64)
     }
 
+    fn memory(&self, params: &Params) -> f64 {
+        let Ok(point) = experiment::typed::<Point>(params) else { return 0.0 };
+        let dimension = point.dimension as f64;
+        predicted_bytes(point.method, point.facts_per_d2 * dimension * dimension, dimension)
+    }
+
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
         let point: Point = experiment::typed(params)?;
         let count = facts_for(point.dimension, point.facts_per_d2)?;
@@ -99,6 +106,29 @@ fn predicted_seconds(method: Method, facts: f64, dimension: f64, steps: f64) -> 
         Method::HebbianWhitened => 20.0 * scores + 1e-9 * facts * facts * facts / 10.0,
         Method::HebbianFitted => 500.0 * scores,
     }
+}
+
+/// Tables of `F·d` numbers, and what a method needs: gadgets products of all keys with all keys, three numbers for each; the
+/// others their largest MLP. Measured at F = 2048, d = 128: 104 MB for gadgets, 76 to 108 MB for NTK, 13 to 41 MB for the others.
+fn predicted_bytes(method: Method, facts: f64, dimension: f64) -> f64 {
+    let tables = 8e6 + 75.0 * facts * dimension;
+    let own = match method {
+        Method::GadgetJl
+        | Method::GadgetJlWide
+        | Method::GadgetTrainedDecoder
+        | Method::GadgetDirect
+        | Method::SiluPairsJl => 24.0 * facts * facts,
+        Method::Ntk | Method::NtkMarginOptimal | Method::NtkDegreeTwo | Method::Hebbian => {
+            36.0 * dimension * WIDEST as f64
+        }
+        Method::HebbianWhitened => 4.0 * facts * facts,
+        Method::HebbianFitted => {
+            let features = 10.0 * facts / dimension;
+            32.0 * features * features + 24.0 * features * facts
+        }
+        _ => 4e6,
+    };
+    tables + own
 }
 
 /// One row. What is said of an MLP is measured on the built one.

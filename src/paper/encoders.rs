@@ -50,6 +50,14 @@ pub struct Point {
     pub epsilon: f64,
 }
 
+impl Point {
+    /// Number of facts, for predictions.
+    fn facts(&self) -> f64 {
+        let squared = (self.dimension * self.dimension) as f64;
+        if self.encoder.is_two_hot() { squared - self.dimension as f64 } else { self.facts_per_d2 * squared }
+    }
+}
+
 const FIELDS: &[&str] = &["encoder", "dimension", "facts_per_d2", "outputs", "slack", "epsilon"];
 
 /// The experiment `encoders`.
@@ -95,8 +103,23 @@ impl Experiment for Encoders {
     /// The Cholesky factor of an F×F matrix, or one small decomposition per bin.
     fn cost(&self, params: &Params) -> f64 {
         let Ok(point) = experiment::typed::<Point>(params) else { return 0.0 };
-        let facts = (point.facts_per_d2.max(1.0) * (point.dimension * point.dimension) as f64).powi(2);
-        0.001 + 1e-9 * facts * (point.dimension + point.outputs) as f64
+        let facts = point.facts();
+        match point.encoder {
+            Kind::Gadget | Kind::SiluPairs => 0.001 + 2.5e-10 * facts.powi(3),
+            _ => 0.001 + 3e-9 * facts * (point.dimension * point.dimension) as f64,
+        }
+    }
+
+    /// Tables of keys and outputs; gadgets and SiLU pairs need products of all keys with all keys, three numbers for each.
+    /// Measured: 84 MB for gadgets at F = 2048, 383 MB at F = 4096; 8 MB for staircases there.
+    fn memory(&self, params: &Params) -> f64 {
+        let Ok(point) = experiment::typed::<Point>(params) else { return 0.0 };
+        let facts = point.facts();
+        let tables = 5e6 + 8.0 * facts * (point.dimension + 4 * point.outputs) as f64;
+        match point.encoder {
+            Kind::Gadget | Kind::SiluPairs => tables + 24.0 * facts * facts,
+            _ => tables,
+        }
     }
 
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {

@@ -210,6 +210,10 @@ mod tests {
             params["size"].as_f64().unwrap_or(0.0)
         }
 
+        fn memory(&self, _: &Params) -> f64 {
+            0.0
+        }
+
         fn run(&self, _: &Params, _: u64) -> Result<Vec<Record>> {
             Ok(Vec::new())
         }

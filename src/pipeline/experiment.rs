@@ -28,10 +28,8 @@ pub trait Experiment: Sync {
     /// Predicted seconds of one core for this cell, up to a factor that recorded timings calibrate.
     fn cost(&self, params: &Params) -> f64;
 
-    /// Predicted bytes of memory that the cell holds at its peak; `None` when nobody has worked it out.
-    fn memory(&self, _params: &Params) -> Option<f64> {
-        None
-    }
+    /// Predicted bytes of memory that the cell holds at its peak, beyond what the program itself takes.
+    fn memory(&self, params: &Params) -> f64;
 
     /// Computes the cell.
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>>;

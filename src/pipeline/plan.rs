@@ -99,13 +99,12 @@ impl<'a> Plan<'a> {
         (self.missing_time().seconds / threads as f64).max(longest)
     }
 
-    /// Predicted bytes of memory of a run: the program and its largest cells at the same time. `None` when an experiment
-    /// does not say.
-    pub fn memory(&self, threads: usize) -> Option<f64> {
+    /// Predicted bytes of memory of a run: the program and its largest cells at the same time.
+    pub fn memory(&self, threads: usize) -> f64 {
         let bytes = |(stage, cell): &(&PlannedStage, &Cell)| stage.experiment.memory(&cell.point.params);
-        let mut cells: Vec<f64> = self.missing().iter().map(bytes).collect::<Option<_>>()?;
+        let mut cells: Vec<f64> = self.missing().iter().map(bytes).collect();
         cells.sort_by(|a, b| b.total_cmp(a));
-        Some(PROGRAM + cells.iter().take(threads).sum::<f64>())
+        PROGRAM + cells.iter().take(threads).sum::<f64>()
     }
 }
 

@@ -32,7 +32,8 @@ fn a_run_says_what_it_did_and_a_second_that_nothing_was_to_do() {
          stage    cells  cached  missing                    core time\n\
          margins      8       0        8  about 48 s (4.7 s to 8 min)\n\
          other        2       0        2  about 8.0 s (0.7 s to 85 s)\n\
-         9 cells to compute, about 52 s (5.1 s to 9 min) on 1 thread\n"
+         9 cells to compute, about 52 s (5.1 s to 9 min) on 1 thread\n\
+         memory: about 43 MB (22 MB to 86 MB)\n"
     );
     let run = factsmith(&workspace.root, &["run", "--threads", "1"]);
     assert_eq!(

@@ -64,8 +64,9 @@ impl Experiment for Synthetic {
         params["float"].as_f64().unwrap_or(1.0)
     }
 
-    fn memory(&self, params: &Params) -> Option<f64> {
-        Some(1e6 * params["int"].as_f64()?)
+    /// As many megabytes as `int` says.
+    fn memory(&self, params: &Params) -> f64 {
+        1e6 * params["int"].as_f64().unwrap_or(0.0)
     }
 
     /// Fails when the word is "bad".

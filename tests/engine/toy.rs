@@ -61,6 +61,10 @@ impl Experiment for ToyExperiment {
         if params["fault"] == "abort" { 1e-9 } else { params["d"].as_f64().unwrap_or(1.0) }
     }
 
+    fn memory(&self, _: &Params) -> f64 {
+        1e6
+    }
+
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
         let toy: Toy = experiment::typed(params)?;
         match toy.fault {
