@@ -54,8 +54,8 @@ struct Group<'p> {
     reason: &'p Reason,
     cells: usize,
     time: Vec<Prediction>,
-    /// For each field that differs, its distinct old and new values.
-    values: Vec<(&'p str, Vec<(String, String)>)>,
+    /// For each field that differs, the distinct words for how.
+    differences: Vec<Vec<String>>,
 }
 
 fn groups<'p>(cells: &'p [(&'p Cell, Reason)]) -> Vec<Group<'p>> {
@@ -63,21 +63,31 @@ fn groups<'p>(cells: &'p [(&'p Cell, Reason)]) -> Vec<Group<'p>> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for (cell, reason) in cells {
         let number = *known.entry(heading(reason)).or_insert_with(|| {
-            let values = reason.changes().iter().map(|change| (change.field.as_str(), Vec::new())).collect();
-            groups.push(Group { reason, cells: 0, time: Vec::new(), values });
+            let differences = vec![Vec::new(); reason.changes().len()];
+            groups.push(Group { reason, cells: 0, time: Vec::new(), differences });
             groups.len() - 1
         });
         let group = &mut groups[number];
         group.cells += 1;
         group.time.push(cell.time);
-        for ((_, values), Change { old, new, .. }) in group.values.iter_mut().zip(reason.changes()) {
-            let pair = (old.to_string(), new.to_string());
-            if !values.contains(&pair) {
-                values.push(pair);
+        for (words, change) in group.differences.iter_mut().zip(reason.changes()) {
+            let word = word(cell, change, matches!(reason, Reason::NewPoint(_)));
+            if !words.contains(&word) {
+                words.push(word);
             }
         }
     }
     groups
+}
+
+/// The new value, or both; of a file its path, for what is in it says nothing to people.
+fn word(cell: &Cell, Change { field, old, new }: &Change, new_only: bool) -> String {
+    match (cell.point.file(field), new_only) {
+        (Some(path), true) => format!("'{}'", path.display()),
+        (Some(path), false) => format!("(the file '{}' changed)", path.display()),
+        (None, true) => new.to_string(),
+        (None, false) => format!("{old} → {new}"),
+    }
 }
 
 /// What cells of one group have in common.
@@ -98,8 +108,10 @@ const MOST_VALUES: usize = 6;
 
 impl Group<'_> {
     fn text(&self) -> String {
-        let new_only = matches!(self.reason, Reason::NewPoint(_));
-        let fields: Vec<String> = self.values.iter().map(|(name, values)| listed(name, values, new_only)).collect();
+        let sign = if matches!(self.reason, Reason::NewPoint(_)) { " =" } else { "" };
+        let differences = self.reason.changes().iter().zip(&self.differences);
+        let fields: Vec<String> =
+            differences.map(|(change, words)| format!("{}{sign} {}", change.field, listed(words))).collect();
         let what = if fields.is_empty() {
             heading(self.reason)
         } else {
@@ -110,20 +122,13 @@ impl Group<'_> {
     }
 }
 
-fn listed(name: &str, values: &[(String, String)], new_only: bool) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for (old, new) in values {
-        let word = if new_only { new.clone() } else { format!("{old} → {new}") };
-        if !words.contains(&word) {
-            words.push(word);
-        }
-    }
+fn listed(words: &[String]) -> String {
     let more = words.len().saturating_sub(MOST_VALUES);
-    words.truncate(MOST_VALUES);
+    let mut listed = words[..words.len() - more].to_vec();
     if more > 0 {
-        words.push(format!("and {more} more"));
+        listed.push(format!("and {more} more"));
     }
-    format!("{name}{}{}", if new_only { " = " } else { " " }, words.join(", "))
+    listed.join(", ")
 }
 
 fn as_text(explanation: &Explanation) -> String {
@@ -140,8 +145,9 @@ fn as_text(explanation: &Explanation) -> String {
 
 fn as_json(explanation: &Explanation) -> serde_json::Value {
     let Explanation { stage, table, cells } = explanation;
-    let changes = |reason: &Reason| -> Vec<serde_json::Value> {
-        let change = |it: &Change| json!({ "field": it.field, "old": it.old, "new": it.new });
+    let changes = |cell: &Cell, reason: &Reason| -> Vec<serde_json::Value> {
+        let file = |field: &str| cell.point.file(field).map(|path| path.display().to_string());
+        let change = |it: &Change| json!({ "field": it.field, "old": it.old, "new": it.new, "file": file(&it.field) });
         reason.changes().iter().map(change).collect()
     };
     let versions = |reason: &Reason| match reason {
@@ -157,7 +163,7 @@ fn as_json(explanation: &Explanation) -> serde_json::Value {
                 "seed": cell.seed,
                 "core_seconds": cell.time.seconds,
                 "reason": reason.name(),
-                "changes": changes(reason),
+                "changes": changes(cell, reason),
                 "versions": versions(reason),
             })
         })

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use super::{Context, aligned};
 use crate::error::Result;
-use crate::pipeline::key::canonical_json;
 use crate::pipeline::progress::{count, tell};
 use crate::pipeline::replay::{Inputs, find};
 use crate::table::{Record, Value};
@@ -33,7 +32,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
             "key": cell.key.to_string(),
             "experiment": cell.experiment.name(),
             "version": cell.experiment.version(),
-            "params": cell.params,
+            "params": cell.point.params,
             "seed": cell.seed,
             "rows": rows,
             "error": error,
@@ -49,8 +48,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
 
 fn head(cell: &Inputs) -> String {
     let (key, name, version) = (cell.key, cell.experiment.name(), cell.experiment.version());
-    let params = canonical_json(&cell.params);
-    format!("cell {key}\nexperiment {name}, version {version}\nparams {params}, seed {}\n", cell.seed)
+    format!("cell {key}\nexperiment {name}, version {version}\nparams {}, seed {}\n", cell.point.json, cell.seed)
 }
 
 fn rows(records: &[Record]) -> String {

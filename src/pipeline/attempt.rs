@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use super::experiment::{Experiment, Params};
+use super::experiment::Experiment;
+use super::grid::Point;
+use super::input_files::InputFile;
 use super::segment;
 use crate::error::{Error, Result};
 use crate::table::{Record, Table};
@@ -16,14 +18,17 @@ thread_local! {
     static PLACE_OF_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Computes a cell. A panic, an error, a value that is not finite and rows that do not fit together are errors.
-pub fn attempt(experiment: &dyn Experiment, params: &Params, seed: u64) -> Result<Vec<Record>> {
+/// Computes a cell. A panic, an error, a value that is not finite, rows that do not fit together and a file that changed
+/// meanwhile are errors.
+pub fn attempt(experiment: &dyn Experiment, point: &Point, seed: u64) -> Result<Vec<Record>> {
+    let params = point.with_paths();
     install_hook();
     PLACE_OF_PANIC.set(Some(String::new()));
-    let outcome = catch_unwind(AssertUnwindSafe(|| experiment.run(params, seed)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| experiment.run(&params, seed)));
     let place = PLACE_OF_PANIC.take().unwrap_or_default();
     let records = outcome.map_err(|panic| Error::failure(format!("panicked{place}: {}", message(&*panic))))??;
     check(&records)?;
+    point.files.iter().try_for_each(InputFile::check_unchanged)?;
     Ok(records)
 }
 

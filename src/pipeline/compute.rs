@@ -124,7 +124,7 @@ impl<'a> Work<'a> {
     /// Computes one cell and writes it down. Only an error of the store is an error here.
     fn one(&self, stage: &PlannedStage, cell: &Cell, sender: &Sender<Computed>) -> Result<()> {
         let started = Instant::now();
-        let records = match attempt(stage.experiment, &cell.point.params, cell.seed) {
+        let records = match attempt(stage.experiment, &cell.point, cell.seed) {
             Ok(records) => records,
             Err(error) => return self.fail(stage, cell, error),
         };

@@ -22,6 +22,13 @@ pub trait Experiment: Sync {
     /// The parameter names a grid may give.
     fn fields(&self) -> &'static [&'static str];
 
+    /// Those of [`Self::fields`] that name a file, by its path as seen from the folder of `pipeline.toml`. What is in the file
+    /// takes the place of the path in keys and tables, and wherever else parameters are read; [`Self::run`] gets a path that
+    /// can be opened.
+    fn file_fields(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Checks a grid point as written and returns it in canonical form.
     fn canonical(&self, point: &toml::Table) -> Result<Params>;
 

@@ -1,9 +1,14 @@
 //! From a grid as written to its points in canonical form.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::experiment::{Experiment, Params};
+use super::input_files::{InputFile, InputFiles};
 use super::key::{Key, canonical_json};
 use super::manifest::{Axis, Grid, Manifest, Stage};
 use crate::error::{Error, Result, unknown};
@@ -14,6 +19,30 @@ pub struct Point {
     pub params: Params,
     /// The same as canonical text.
     pub json: String,
+    /// The files that parameters name; `params` have what is in them, as a hash.
+    pub files: Vec<InputFile>,
+}
+
+impl Point {
+    /// A point from its canonical parameters.
+    pub fn new(params: Params, files: Vec<InputFile>) -> Self {
+        let json = canonical_json(&params);
+        Self { params, json, files }
+    }
+
+    /// The parameters as the experiment runs on them: with paths.
+    pub fn with_paths(&self) -> Cow<'_, Params> {
+        let mut params = Cow::Borrowed(&self.params);
+        for file in &self.files {
+            params.to_mut().insert(file.field.to_owned(), Value::from(file.path.to_string_lossy()));
+        }
+        params
+    }
+
+    /// The path of the file that a parameter names.
+    pub fn file(&self, field: &str) -> Option<&Path> {
+        self.files.iter().find(|file| file.field == field).map(|file| file.path.as_path())
+    }
 }
 
 /// A stage with more cells than this is a slip of the hand.
@@ -27,13 +56,14 @@ pub fn cells(
     experiment: &dyn Experiment,
 ) -> Result<Vec<(Arc<Point>, u64, Key)>> {
     refuse_too_many(manifest, grids)?;
+    let mut inputs = InputFiles::new(manifest.folder());
     let mut seen = HashSet::new();
     let mut cells = Vec::new();
     for grid in grids {
         let mut written = toml::Table::new();
         for number in 0..grid.axes.iter().map(|axis| axis.values.len()).product() {
             write_point(&mut written, &grid.axes, number);
-            let point = Arc::new(point(manifest, stage, grid, &written, experiment)?);
+            let point = Arc::new(point(manifest, stage, grid, &written, experiment, &mut inputs)?);
             for seed in 0..grid.seeds {
                 let key = Key::new(experiment.name(), experiment.version(), &point.json, seed);
                 if seen.insert(key) {
@@ -87,8 +117,13 @@ fn point(
     grid: &Grid,
     written: &toml::Table,
     experiment: &dyn Experiment,
+    inputs: &mut InputFiles,
 ) -> Result<Point> {
-    let params = experiment.canonical(written).map_err(|error| {
+    let resolved = experiment.canonical(written).and_then(|mut params| {
+        let files = inputs.resolve(experiment, &mut params)?;
+        Ok(Point::new(params, files))
+    });
+    resolved.map_err(|error| {
         // An error about a parameter names it; then its own line helps more than that of the grid.
         let is_in_name = |letter: char| letter.is_alphanumeric() || letter == '_';
         let words = error.what().split(|letter: char| !is_in_name(letter));
@@ -96,7 +131,5 @@ fn point(
         error
             .at(manifest.place(named.map_or(grid.line, |axis| axis.line)))
             .fix(format!("mend this value of stage '{}'", stage.name))
-    })?;
-    let json = canonical_json(&params);
-    Ok(Point { params, json })
+    })
 }

@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 
 /// BLAKE3 of experiment name, experiment version, canonical parameters and seed.
 ///
-/// Threads, paths, time, host and commit are never in it: equal keys mean equal results, on any machine.
+/// A file that a cell reads is in its parameters by the hash of its content. Threads, paths, time, host and commit are never in
+/// it: equal keys mean equal results, on any machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key([u8; 32]);
 

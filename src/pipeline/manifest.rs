@@ -74,6 +74,11 @@ impl Manifest {
         source.manifest(document.get_ref())
     }
 
+    /// The folder that paths in it count from.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
     /// The place of a line, for errors.
     pub fn place(&self, line: usize) -> String {
         place(&self.path, line)

@@ -18,6 +18,7 @@ pub mod failures;
 pub mod garbage;
 pub mod graph;
 pub mod grid;
+pub mod input_files;
 mod journal;
 pub mod key;
 mod lock;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::attempt::attempt;
-use super::experiment::{Experiment, Params};
+use super::experiment::Experiment;
 use super::failures;
+use super::grid::Point;
 use super::journal::{self, FinishedCell};
 use super::key::Key;
 use super::manifest::Manifest;
@@ -22,7 +24,7 @@ use crate::table::Record;
 pub struct Inputs<'a> {
     pub key: Key,
     pub experiment: &'a dyn Experiment,
-    pub params: Params,
+    pub point: Arc<Point>,
     pub seed: u64,
     /// Whether the store says that it failed.
     pub failed: bool,
@@ -41,8 +43,13 @@ pub fn find<'a>(
             .fix("give hexadecimal digits, as a failed run tells them"));
     }
     let mut found = failed(&prefix, store, experiments)?;
-    if found.is_empty() {
-        found = planned(&prefix, &manifest()?, experiments)?;
+    if found.is_empty() || found.values().any(Inputs::lacks_files) {
+        let mut planned = planned(&prefix, &manifest()?, experiments)?;
+        if found.is_empty() {
+            found = planned;
+        } else {
+            found.values_mut().filter(|cell| cell.lacks_files()).try_for_each(|cell| cell.take_files(&mut planned))?;
+        }
     }
     if found.len() > 1 {
         let keys: Vec<String> = found.keys().take(3).map(ToString::to_string).collect();
@@ -59,9 +66,10 @@ pub fn find<'a>(
 fn failed<'a>(prefix: &str, store: &Store, experiments: &[&'a dyn Experiment]) -> Result<BTreeMap<Key, Inputs<'a>>> {
     let matching = store.failures().filter(|cell| cell.key.to_string().starts_with(prefix));
     let inputs = matching.map(|cell| {
-        let (key, params, seed) = (cell.key, cell.params.clone(), cell.seed);
+        let (key, seed) = (cell.key, cell.seed);
+        let point = Arc::new(Point::new(cell.params.clone(), Vec::new()));
         let experiment = experiment(&cell.experiment, cell.version, experiments)?;
-        Ok((key, Inputs { key, experiment, params, seed, failed: true }))
+        Ok((key, Inputs { key, experiment, point, seed, failed: true }))
     });
     inputs.collect()
 }
@@ -89,19 +97,38 @@ fn planned<'a>(
     for profile in Profile::ALL {
         for stage in Plan::new(manifest, profile, experiments, &Store::default(), &[])?.stages {
             for cell in stage.cells.iter().filter(|cell| cell.key.to_string().starts_with(prefix)) {
-                let (key, experiment, params) = (cell.key, stage.experiment, cell.point.params.clone());
-                found.insert(key, Inputs { key, experiment, params, seed: cell.seed, failed: false });
+                let (key, experiment, point) = (cell.key, stage.experiment, Arc::clone(&cell.point));
+                found.insert(key, Inputs { key, experiment, point, seed: cell.seed, failed: false });
             }
         }
     }
     Ok(found)
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    /// Whether it reads files of which the store knows what was in them, but not where they are.
+    fn lacks_files(&self) -> bool {
+        let names = |field: &&str| self.point.params.contains_key(*field);
+        self.point.files.is_empty() && self.experiment.file_fields().iter().any(names)
+    }
+
+    /// Learns from the manifest where they are.
+    fn take_files(&mut self, planned: &mut BTreeMap<Key, Inputs<'a>>) -> Result<()> {
+        let gone = || {
+            Error::input(format!(
+                "no grid names cell {} any more, or a file that it reads has changed",
+                self.key.short()
+            ))
+            .fix("put the file back, or run again: with another content it is another cell")
+        };
+        self.point = planned.remove(&self.key).ok_or_else(gone)?.point;
+        Ok(())
+    }
+
     /// Computes the cell. One that had failed and succeeds now is stored, and its failure forgotten.
     pub fn replay(&self, root: &Path, say: &dyn Fn(&str)) -> Result<Vec<Record>> {
         let started = Instant::now();
-        let records = attempt(self.experiment, &self.params, self.seed)?;
+        let records = attempt(self.experiment, &self.point, self.seed)?;
         if self.failed {
             self.store(root, records.clone(), started.elapsed().as_secs_f64(), say)?;
         }
@@ -114,7 +141,7 @@ impl Inputs<'_> {
             key: self.key,
             experiment: self.experiment.name().to_owned(),
             version: self.experiment.version(),
-            params: self.params.clone(),
+            params: self.point.params.clone(),
             seed: self.seed,
             wall_s,
             records,

@@ -79,7 +79,7 @@ fn rank(seed: u64, key: &Key) -> [u8; 32] {
 }
 
 fn compare(stage: &PlannedStage, cell: &Cell, stored: &HashMap<Key, Vec<Record>>) -> Option<Difference> {
-    let what = match attempt(stage.experiment, &cell.point.params, cell.seed) {
+    let what = match attempt(stage.experiment, &cell.point, cell.seed) {
         Ok(computed) => difference(stored.get(&cell.key).map_or(&[][..], Vec::as_slice), &computed)?,
         Err(error) => format!("it is stored and fails now: {}", error.to_string().replace('\n', ";")),
     };

@@ -6,13 +6,14 @@ use std::process::{Child, Command, Stdio};
 
 use factsmith::pipeline::experiment::Experiment;
 
+use super::reader::READER;
 use super::toy::TOY;
 
 /// Not a test of its own: the part that runs in the other process.
 #[test]
 fn child_process() {
     let Some(arguments) = std::env::var_os("FACTSMITH_TEST_ARGUMENTS") else { return };
-    let experiments: [&dyn Experiment; 1] = [&TOY];
+    let experiments: [&dyn Experiment; 2] = [&TOY, &READER];
     let words: Vec<OsString> = arguments.to_string_lossy().split('\n').map(OsString::from).collect();
     let mut out = std::fs::File::create(std::env::var_os("FACTSMITH_TEST_OUT").unwrap()).unwrap();
     std::process::exit(i32::from(factsmith::cli::run(words, &experiments, &mut out)));

@@ -118,6 +118,6 @@ fn json_has_the_reason_of_every_cell() {
     let cell = &stage["reasons"][1];
     assert_eq!(cell["params"]["d"], 8);
     assert_eq!(cell["reason"], "parameter changed");
-    assert_eq!(cell["changes"], serde_json::json!([{ "field": "kappa", "old": 1.0, "new": 2.0 }]));
+    assert_eq!(cell["changes"], serde_json::json!([{ "field": "kappa", "old": 1.0, "new": 2.0, "file": null }]));
     assert_eq!(cell["key"].as_str().unwrap().len(), 64);
 }
