@@ -59,6 +59,8 @@ pub enum TableReason {
     Foreign,
     /// It is not the file that the receipt knows.
     Damaged,
+    /// It has the complete seeds only: a run with a budget made it.
+    Partial,
     OtherCells,
 }
 
@@ -71,6 +73,7 @@ impl TableReason {
             Self::Absent => "it has no table yet",
             Self::Foreign => "nothing says what its table was made from",
             Self::Damaged => "its table is damaged, or was changed by something else",
+            Self::Partial => "its table has the complete seeds only",
             Self::OtherCells => "its table was made from other cells",
         }
     }
@@ -121,8 +124,9 @@ fn table_reason(stage: &PlannedStage, results: &Results, receipt: &Receipt) -> T
         (None, _) => TableReason::Absent,
         (Some(_), None) => TableReason::Foreign,
         (Some(hash), Some(entry)) if hash != entry.file_hash => TableReason::Damaged,
-        (_, Some(entry)) if entry.cells_hash != stage.cells_hash() => TableReason::OtherCells,
-        _ => TableReason::Current,
+        (_, Some(entry)) if entry.cells_hash == stage.cells_hash() => TableReason::Current,
+        (_, Some(entry)) if entry.cells_hash == stage.complete_cells_hash() => TableReason::Partial,
+        _ => TableReason::OtherCells,
     }
 }
 

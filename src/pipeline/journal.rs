@@ -187,4 +187,32 @@ pub(super) mod tests {
             assert!(content.damaged > 0 || content.unfinished);
         }
     }
+
+    /// Not a test of its own: the part that runs where files cannot grow beyond a kilobyte.
+    #[test]
+    fn half_a_line_child() {
+        let Some(folder) = std::env::var_os("FACTSMITH_TEST_JOURNAL") else { return };
+        let mut journal = Journal::create(Path::new(&folder)).unwrap();
+        journal.append(&line(&cell(0, rows(0))).unwrap()).unwrap();
+        let long = vec![Record::new().with("word", "x".repeat(2000))];
+        assert_eq!(journal.append(&line(&cell(1, long)).unwrap()).unwrap_err().exit_code(), 1);
+        journal.append(&line(&cell(2, rows(2))).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_line_after_half_a_line_is_not_joined_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let status = std::process::Command::new("bash")
+            .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "pipeline::journal::tests::half_a_line_child"])
+            .env("FACTSMITH_TEST_JOURNAL", folder.path())
+            .output()
+            .unwrap();
+        assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stdout));
+        let path = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let content = read(&path).unwrap();
+        assert_eq!(content.cells, [cell(0, rows(0)), cell(2, rows(2))]);
+        assert_eq!((content.damaged, content.unfinished), (0, false));
+    }
 }

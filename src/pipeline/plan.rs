@@ -131,18 +131,32 @@ impl PlannedStage<'_> {
 
     /// The cells of the table, in its order: all, or when some are left out those of the seeds of which none is.
     pub fn table_cells(&self) -> Vec<&Cell> {
-        let broken: HashSet<u64> = self.cells.iter().filter(|cell| cell.left_out).map(|cell| cell.seed).collect();
-        self.cells.iter().filter(|cell| !broken.contains(&cell.seed)).collect()
+        self.cells_of_whole_seeds(|cell| cell.left_out)
     }
 
     /// Tells whether a table was made from these cells in this order.
     pub fn cells_hash(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        for cell in self.table_cells() {
-            hasher.update(cell.key.to_string().as_bytes());
-        }
-        hasher.finalize().to_hex().to_string()
+        hash(&self.table_cells())
     }
+
+    /// The same for a table of the seeds of which all cells are in the store, which a run with a budget makes.
+    pub fn complete_cells_hash(&self) -> String {
+        hash(&self.cells_of_whole_seeds(|cell| !cell.cached))
+    }
+
+    /// The cells of the seeds that lack none.
+    fn cells_of_whole_seeds(&self, lacks: impl Fn(&Cell) -> bool) -> Vec<&Cell> {
+        let broken: HashSet<u64> = self.cells.iter().filter(|cell| lacks(cell)).map(|cell| cell.seed).collect();
+        self.cells.iter().filter(|cell| !broken.contains(&cell.seed)).collect()
+    }
+}
+
+fn hash(cells: &[&Cell]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for cell in cells {
+        hasher.update(cell.key.to_string().as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 fn find_experiment<'a>(

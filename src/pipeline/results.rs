@@ -19,6 +19,8 @@ pub struct Results {
 pub enum TableState {
     /// Made from exactly the cells of the plan.
     Current,
+    /// Made from the complete seeds of the plan, as a run with a budget does; other seeds lack cells.
+    Partial,
     /// Made from other cells, or changed since.
     Stale,
     Absent,
@@ -29,6 +31,7 @@ impl TableState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Current => "current",
+            Self::Partial => "partial",
             Self::Stale => "stale",
             Self::Absent => "absent",
         }
@@ -65,11 +68,11 @@ impl Results {
     /// Compares the table of a stage with the plan, by content and never by time.
     pub fn state(&self, stage: &PlannedStage, receipt: &Receipt) -> TableState {
         let Some(file_hash) = self.file_hash(&stage.name) else { return TableState::Absent };
-        let is_current = receipt
-            .stages
-            .get(&stage.name)
-            .is_some_and(|entry| entry.file_hash == file_hash && entry.cells_hash == stage.cells_hash());
-        if is_current { TableState::Current } else { TableState::Stale }
+        match receipt.stages.get(&stage.name).filter(|entry| entry.file_hash == file_hash) {
+            Some(entry) if entry.cells_hash == stage.cells_hash() => TableState::Current,
+            Some(entry) if entry.cells_hash == stage.complete_cells_hash() => TableState::Partial,
+            _ => TableState::Stale,
+        }
     }
 
     /// BLAKE3 of the file of a stage's table.

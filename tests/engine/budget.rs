@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 
 use factsmith::pipeline::budget::Budget;
+use factsmith::pipeline::explain::{TableReason, explain};
+use factsmith::pipeline::manifest::Manifest;
 use factsmith::pipeline::plan::Plan;
+use factsmith::pipeline::profile::Profile;
+use factsmith::pipeline::receipt::Receipt;
+use factsmith::pipeline::results::{Results, TableState};
 use factsmith::pipeline::run::TableOutcome;
+use factsmith::pipeline::store::Store;
 
 use super::synthetic::Synthetic;
 use super::workspace::Workspace;
@@ -84,12 +90,25 @@ fn a_table_of_part_of_the_cells_has_the_complete_seeds_and_replaces_no_table_of_
     assert!(computed > 0 && left_out > 0 && table == TableOutcome::Written);
     let seeds = experiment_seeds(&workspace.table("one"));
     assert!(seeds.len() % 3 == 0 && !seeds.is_empty() && seeds.len() < 9, "{seeds:?}");
+    assert_eq!(state(&workspace, &experiment), (TableState::Partial, TableReason::Partial));
     let before = workspace.snapshot();
     assert_eq!(run(Some(1e-12)).2, TableOutcome::Unchanged);
     assert_eq!(workspace.snapshot(), before);
     assert_eq!(run(None).1, 0);
+    assert_eq!(state(&workspace, &experiment), (TableState::Current, TableReason::Current));
     assert_eq!(workspace.table("one").height(), 9);
     workspace.pipeline(&stage("one", "seeds = 3\nfloat = [1, 2, 3, 4]"));
     assert_eq!(run(Some(1e-12)).2, TableOutcome::NotWritten);
     assert_eq!(workspace.table("one").height(), 9);
+    assert_eq!(state(&workspace, &experiment), (TableState::Stale, TableReason::OtherCells));
+}
+
+/// How `status` and `explain` see the table of the only stage.
+fn state(workspace: &Workspace, experiment: &Synthetic) -> (TableState, TableReason) {
+    let plan = workspace.plan_with(&[experiment], &[]);
+    let manifest = Manifest::read(&workspace.path("pipeline.toml")).unwrap();
+    let store = Store::read(&workspace.path("store")).unwrap();
+    let results = Results::new(&workspace.path("results"), Profile::Smoke);
+    let explained = explain(&manifest, &[experiment], &plan, &store, &results).unwrap();
+    (results.state(&plan.stages[0], &Receipt::read(&results.receipt_path())), explained[0].table)
 }

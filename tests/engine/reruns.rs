@@ -105,6 +105,7 @@ fn a_failed_cell_stops_no_other_and_keeps_the_old_table() {
         assert_eq!(outcome.stages[0].table, TableOutcome::NotWritten);
         assert_eq!(workspace.table("margins").content_hash(), old);
         assert_eq!(workspace.copies(), 2);
+        assert!(outcome.failures.iter().all(|failure| failure.cell.is_some()), "no try at a table without its cells");
         let error = outcome.error().unwrap();
         assert_eq!(error.exit_code(), 1);
         let params = format!(", params {{\"d\":4,\"fault\":\"{fault}\",\"kappa\":1.0}}, seed 0: ");
@@ -177,4 +178,16 @@ fn any_folder_name_will_do() {
     workspace.run();
     assert_eq!(workspace.run().computed(), 0);
     assert_eq!(workspace.table("margins").height(), 24);
+}
+
+#[test]
+fn a_table_whose_cells_are_gone_is_not_the_end_of_the_work() {
+    let workspace = Workspace::new();
+    workspace.grid("seeds = 2\nd = [4, 8]\nkappa = 1");
+    workspace.run();
+    let hash = workspace.table("margins").content_hash();
+    std::fs::remove_dir_all(workspace.path("store/cells")).unwrap();
+    let outcome = workspace.run();
+    assert_eq!((outcome.computed(), outcome.stages[0].table), (4, TableOutcome::Unchanged));
+    assert_eq!((workspace.copies(), workspace.table("margins").content_hash()), (4, hash));
 }
