@@ -75,6 +75,21 @@ pub struct Options {
     threads: Option<std::num::NonZeroUsize>,
 }
 
+impl Options {
+    /// Refuses, before anything is computed, a folder that is a file or would have to be made below one.
+    fn check_folders(&self) -> Result<()> {
+        for (option, path) in [("--store", &self.store), ("--results", &self.results)] {
+            let nearest = path.ancestors().find_map(|part| Some((part, part.metadata().ok()?)));
+            if let Some((file, _)) = nearest.filter(|(_, data)| !data.is_dir()) {
+                return Err(Error::input(format!("'{}' is not a folder", file.display()))
+                    .at(option)
+                    .fix(format!("name a folder, or a path where one can be made: {option} DIR")));
+            }
+        }
+        Ok(())
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Arguments),
@@ -132,8 +147,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, experiments: &[&dyn Ex
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    let checked = options.check_folders();
     let mut context = Context { options, experiments, out };
-    match command.execute(&mut context) {
+    match checked.and_then(|()| command.execute(&mut context)) {
         Ok(code) => code,
         Err(error) => {
             tell(&format!("error: {error}"));

@@ -267,3 +267,18 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert!(output.status.success());
 }
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_refused_before_anything_is_computed() {
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path("file"), "text").unwrap();
+    for option in ["--store", "--results"] {
+        for (path, command) in [("file", "run"), ("file/below", "run"), ("file", "status"), ("file", "claims")] {
+            let output = factsmith(&workspace.root, &[command, option, path]);
+            assert_eq!(output.code, Some(2), "{option} {path}");
+            let fix = format!("name a folder, or a path where one can be made: {option} DIR");
+            assert_eq!(output.err, format!("error: 'file' is not a folder\n  where: {option}\n  fix: {fix}\n"));
+        }
+    }
+    assert_eq!((workspace.path(".factsmith").exists(), workspace.path("results").exists()), (false, false));
+}
