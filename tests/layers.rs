@@ -7,7 +7,7 @@ const LAYERS: [&[&str]; 13] = [
     &["cli"],
     &["claims", "figures"],
     &["paper"],
-    &["transformer"],
+    &["edit", "transformer"],
     &["methods"],
     &["capacity"],
     &["mlp"],
