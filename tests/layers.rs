@@ -8,7 +8,7 @@ const LAYERS: [&[&str]; 14] = [
     &["claims", "figures"],
     &["paper"],
     &["language"],
-    &["transformer"],
+    &["edit", "transformer"],
     &["methods"],
     &["capacity"],
     &["mlp"],
