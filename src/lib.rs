@@ -25,6 +25,7 @@ pub mod capacity;
 pub mod claims;
 pub mod cli;
 pub mod durable;
+pub mod edit;
 pub mod error;
 pub mod facts;
 pub mod figures;

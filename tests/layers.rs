@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// From the top down; layers of one line know nothing of each other.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["cli"],
     &["claims", "figures"],
     &["paper"],
-    &["language", "transformer"],
+    &["language"],
+    &["edit", "transformer"],
     &["methods"],
     &["capacity"],
     &["mlp"],

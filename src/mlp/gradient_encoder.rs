@@ -71,7 +71,7 @@ fn decoded(network: &Trainable, facts: &FactSet, map: &Array2<f64>) -> usize {
 }
 
 /// The mean squared error of the outputs; leaves its gradient in the network.
-fn squared_error(network: &mut Trainable, targets: &Array2<f32>) -> f64 {
+pub(super) fn squared_error(network: &mut Trainable, targets: &Array2<f32>) -> f64 {
     let share = 2.0 / targets.len() as f32;
     let mut sum = 0.0;
     let Trainable { outputs, output_gradient, .. } = network;

@@ -16,6 +16,7 @@ pub mod network;
 pub mod ntk;
 pub mod paired;
 pub mod plain;
+pub mod regression;
 pub mod saved;
 pub mod staircase;
 pub mod trainable;

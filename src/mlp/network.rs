@@ -167,6 +167,27 @@ impl Mlp {
         self
     }
 
+    /// The MLP with another output matrix, d×H: how an edit of the facts is put in place.
+    pub fn with_down(mut self, down: Array2<f64>) -> Self {
+        match &mut self {
+            Self::Gated(mlp) => mlp.down = down,
+            Self::Plain(mlp) => mlp.down = down,
+        }
+        self
+    }
+
+    /// The MLP with outputs so many times as long.
+    pub fn scaled(mut self, factor: f64) -> Self {
+        match &mut self {
+            Self::Gated(mlp) => mlp.down *= factor,
+            Self::Plain(mlp) => {
+                mlp.down *= factor;
+                mlp.output_bias.iter_mut().for_each(|bias| *bias *= factor);
+            }
+        }
+        self
+    }
+
     /// The MLP for raw values, given this one built for whitened values; see [`GatedMlp::fold_value_whitening`].
     pub fn fold_value_whitening(self, whitening: &Whitening) -> Self {
         self.then(&whitening.map)

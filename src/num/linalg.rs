@@ -7,7 +7,7 @@
 
 use std::sync::Once;
 
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, s};
 use ndarray_linalg::{Cholesky, Diag, Eigh, JobSvd, SVDDC, SolveTriangular, UPLO};
 
 use crate::error::{Error, Result};
@@ -75,6 +75,11 @@ pub fn symmetric_eigen(matrix: &Array2<f64>) -> Result<(Array1<f64>, Array2<f64>
 pub fn solve_positive_definite(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Array2<f64>> {
     single_thread();
     let lower = matrix.cholesky(UPLO::Lower).map_err(|error| failed("Cholesky factorisation", error))?;
+    solve_factored(&lower, rhs)
+}
+
+/// Solves `L·Lᵀ · x = rhs`.
+fn solve_factored(lower: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Array2<f64>> {
     let halfway = lower
         .solve_triangular(UPLO::Lower, Diag::NonUnit, &rhs.to_owned())
         .map_err(|error| failed("triangular solve", error))?;
@@ -83,6 +88,37 @@ pub fn solve_positive_definite(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Re
         .to_owned()
         .solve_triangular(UPLO::Upper, Diag::NonUnit, &halfway)
         .map_err(|error| failed("triangular solve", error))
+}
+
+/// A solution, and how many dimensions its matrix spans to working precision.
+#[derive(Debug, Clone)]
+pub struct Solved {
+    pub solution: Array2<f64>,
+    pub rank: usize,
+}
+
+/// The least-squares solution of least norm of `matrix · x = rhs` for a symmetric positive semidefinite matrix: `matrix (n×n)`,
+/// `rhs (n×k)`. By Cholesky; where a pivot says that the matrix is singular, by eigenvectors, without those whose eigenvalue is
+/// below `n·ε` of the largest.
+pub fn solve_semidefinite(matrix: &Array2<f64>, rhs: ArrayView2<f64>) -> Result<Solved> {
+    single_thread();
+    let size = matrix.nrows();
+    let negligible = size as f64 * f64::EPSILON;
+    let largest = matrix.diag().fold(0.0f64, |a, b| a.max(*b));
+    if let Ok(lower) = matrix.cholesky(UPLO::Lower)
+        && lower.diag().iter().all(|pivot| pivot * pivot > negligible * largest)
+    {
+        return Ok(Solved { solution: solve_factored(&lower, rhs)?, rank: size });
+    }
+    let (eigenvalues, vectors) = symmetric_eigen(matrix)?;
+    let least = negligible * eigenvalues.last().copied().unwrap_or(0.0);
+    let rank = eigenvalues.iter().filter(|eigenvalue| **eigenvalue > least).count();
+    let vectors = vectors.slice(s![.., size - rank..]);
+    let mut coefficients = vectors.t().dot(&rhs);
+    for (mut row, eigenvalue) in coefficients.rows_mut().into_iter().zip(eigenvalues.slice(s![size - rank..])) {
+        row /= *eigenvalue;
+    }
+    Ok(Solved { solution: vectors.dot(&coefficients), rank })
 }
 
 /// The solution of least Euclidean norm of `matrix · x = rhs`: `matrix (n×d)` with `n ≤ d` rows in general position,
@@ -118,6 +154,21 @@ mod tests {
     #[test]
     fn an_indefinite_matrix_is_an_error() {
         assert!(solve_positive_definite(&array![[1.0, 2.0], [2.0, 1.0]], array![[1.0], [1.0]].view()).is_err());
+    }
+
+    #[test]
+    fn a_singular_matrix_gets_the_solution_of_least_norm_and_its_rank() {
+        let rows = array![[1.0, 2.0, 3.0], [0.0, 1.0, -1.0]];
+        let rhs = rows.t().dot(&array![[1.0], [2.0]]);
+        let found = solve_semidefinite(&rows.t().dot(&rows), rhs.view()).unwrap();
+        assert_eq!(found.rank, 2);
+        let wanted = least_norm_solution(&rows, array![[1.0], [2.0]].view()).unwrap();
+        assert!((found.solution - wanted).iter().all(|value: &f64| value.abs() < 1e-13));
+        let whole = array![[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]];
+        let found = solve_semidefinite(&whole, rhs.view()).unwrap();
+        assert_eq!(found.rank, 3);
+        assert!((whole.dot(&found.solution) - rhs).iter().all(|value: &f64| value.abs() < 1e-14));
+        assert_eq!(solve_semidefinite(&Array2::zeros((2, 2)), array![[1.0], [1.0]].view()).unwrap().rank, 0);
     }
 
     #[test]

@@ -57,6 +57,29 @@ pub fn cross_entropy_gradient(logits: &mut [f32], width: usize, targets: &[usize
     sum
 }
 
+/// Cross-entropy of one row of logits against tokens that follow so many times, and its gradient in place: the row becomes
+/// `(N·softmax(row) − counts)·scale` with N the sum of the counts. Returns `−Σ count·log softmax(row)[token]`.
+pub fn counted_cross_entropy_gradient(row: &mut [f32], targets: &[(usize, f32)], scale: f32) -> f64 {
+    let (mut number, mut own) = (0.0f64, 0.0f64);
+    for (token, count) in targets {
+        number += f64::from(*count);
+        own += f64::from(*count) * f64::from(row[*token]);
+    }
+    let top = maximum(row);
+    let total = exponentials(row, top);
+    scale_row(row, number as f32 * scale / total);
+    for (token, count) in targets {
+        row[*token] -= count * scale;
+    }
+    number * (f64::from(top) + f64::from(total).ln()) - own
+}
+
+/// `log Σ e^entry`; the row is used up.
+pub fn log_sum(row: &mut [f32]) -> f64 {
+    let top = maximum(row);
+    f64::from(top) + f64::from(exponentials(row, top)).ln()
+}
+
 /// The largest entry; negative infinity for an empty row.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 pub fn maximum(row: &[f32]) -> f32 {
@@ -140,6 +163,22 @@ mod tests {
             }
         }
         assert!((sum.loss - loss).abs() < 1e-4);
+    }
+
+    #[test]
+    fn counted_targets_are_as_many_rows() {
+        let logits = [0.3f32, -1.0, 2.0, 0.1];
+        let mut counted = logits;
+        let loss = counted_cross_entropy_gradient(&mut counted, &[(1, 2.0), (3, 1.0)], 0.5);
+        let mut rows: Vec<f32> = logits.repeat(3);
+        let plain = cross_entropy_gradient(&mut rows, 4, &[1, 1, 3], 0.5);
+        assert!((loss - plain.loss).abs() < 1e-6);
+        for (token, entry) in counted.iter().enumerate() {
+            let sum: f32 = rows.iter().skip(token).step_by(4).sum();
+            assert!((entry - sum).abs() < 1e-6);
+        }
+        let exact = logits.iter().map(|x| f64::from(*x).exp()).sum::<f64>().ln();
+        assert!((log_sum(&mut logits.clone()) - exact).abs() < 1e-6);
     }
 
     #[test]

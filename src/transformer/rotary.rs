@@ -1,6 +1,6 @@
 //! Rotary positional embeddings (Su et al. 2023): dimension i turns together with dimension i + d/2.
 
-use ndarray::{Array2, ArrayViewMut1};
+use ndarray::{Array2, ArrayViewMut1, Axis, Zip};
 
 const BASE: f64 = 10_000.0;
 
@@ -14,8 +14,13 @@ pub struct Rotary {
 impl Rotary {
     /// For positions `0..positions`; an odd last dimension is left as it is.
     pub fn new(dimension: usize, positions: usize) -> Self {
+        Self::with_base(BASE, dimension, positions)
+    }
+
+    /// With a base of one's own: the slowest pair of dimensions turns by about `1/base` a position.
+    pub fn with_base(base: f64, dimension: usize, positions: usize) -> Self {
         let angle =
-            |(position, pair): (usize, usize)| position as f64 * BASE.powf(-2.0 * pair as f64 / dimension as f64);
+            |(position, pair): (usize, usize)| position as f64 * base.powf(-2.0 * pair as f64 / dimension as f64);
         let shape = (positions, dimension / 2);
         Self {
             cosines: Array2::from_shape_fn(shape, |index| angle(index).cos() as f32),
@@ -33,14 +38,19 @@ impl Rotary {
         self.by(vector, position, -1.0);
     }
 
-    fn by(&self, mut vector: ArrayViewMut1<f32>, position: usize, sign: f32) {
+    fn by(&self, vector: ArrayViewMut1<f32>, position: usize, sign: f32) {
         let half = self.cosines.ncols();
-        for pair in 0..half {
-            let (cosine, sine) = (self.cosines[[position, pair]], sign * self.sines[[position, pair]]);
-            let (first, second) = (vector[pair], vector[pair + half]);
-            vector[pair] = first * cosine - second * sine;
-            vector[pair + half] = second * cosine + first * sine;
-        }
+        let (mut first, rest) = vector.split_at(Axis(0), half);
+        let (mut second, _) = rest.split_at(Axis(0), half);
+        Zip::from(&mut first)
+            .and(&mut second)
+            .and(self.cosines.row(position))
+            .and(self.sines.row(position))
+            .for_each(|first, second, cosine, sine| {
+                let (a, b, sine) = (*first, *second, sign * sine);
+                *first = a * cosine - b * sine;
+                *second = b * cosine + a * sine;
+            });
     }
 }
 
