@@ -280,6 +280,7 @@ mod tests {
     fn the_claims_of_the_project_are_well_formed() {
         let claims = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("claims.toml")).unwrap();
         assert!(claims.len() >= 8);
+        assert!(claims.iter().all(|claim| !claim.definition.trim().is_empty()), "each says what is measured");
     }
 
     #[test]

@@ -440,4 +440,53 @@ mod tests {
         let error = broken_off(&request, &executed(json!([])), &run);
         assert_eq!(error.to_string(), "the notebook kernel died\n  where: n.ipynb, cell 2: `let a = 1;`");
     }
+
+    /// Tools whose Python notes when it begins and ends, and leaves the notebook `$RESULT` as the executed one.
+    fn stand_in(folder: &Path, result: &Value) -> Execution {
+        use std::os::unix::fs::PermissionsExt;
+        let tools = folder.join(".tools");
+        for below in ["venv/bin", "venv/share/jupyter/kernels/rust", "evcxr"] {
+            fs::create_dir_all(tools.join(below)).unwrap();
+        }
+        fs::write(tools.join("venv/share/jupyter/kernels/rust/kernel.json"), "{}").unwrap();
+        let script = "#!/bin/sh\necho begin >> \"$LOG\"; sleep 0.1; cp \"$RESULT\" \"$4\"; echo end >> \"$LOG\"\n";
+        let python = tools.join("venv/bin/python");
+        fs::write(&python, script).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        let [notebook, executed] = ["a.ipynb", "executed"].map(|name| folder.join(name));
+        fs::write(&notebook, self::executed(json!([])).to_string()).unwrap();
+        fs::write(&executed, result.to_string()).unwrap();
+        let variable = |name: &str, path: PathBuf| (name.to_owned(), path.display().to_string());
+        Execution {
+            notebook,
+            output: folder.join("out.ipynb"),
+            tools,
+            environment: vec![variable("LOG", folder.join("log")), variable("RESULT", executed)],
+            cell_limit: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn a_failed_notebook_is_kept_for_reading_until_one_succeeds() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = executed(json!([stream("stdout", "so far"), stream("stderr", "thread 'main' panicked at a.rs")]));
+        let error = execute(&stand_in(folder.path(), &failed)).unwrap_err().to_string();
+        let kept = folder.path().join("out.failed.ipynb");
+        assert!(error.contains(&format!("fix: see the executed notebook, '{}'", kept.display())), "{error}");
+        assert!(fs::read_to_string(&kept).unwrap().contains("so far"));
+        assert!(!folder.path().join("out.ipynb").exists());
+        execute(&stand_in(folder.path(), &executed(json!([])))).unwrap();
+        assert!(folder.path().join("out.ipynb").exists() && !kept.exists());
+    }
+
+    #[test]
+    fn two_notebooks_at_once_take_turns() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = stand_in(folder.path(), &executed(json!([])));
+        std::thread::scope(|scope| {
+            let runs = [(), ()].map(|()| scope.spawn(|| execute(&request)));
+            runs.into_iter().for_each(|run| drop(run.join().unwrap().unwrap()));
+        });
+        assert_eq!(fs::read_to_string(folder.path().join("log")).unwrap(), "begin\nend\nbegin\nend\n");
+    }
 }

@@ -79,3 +79,36 @@ fn the_engine_knows_no_maths() {
         }
     }
 }
+
+/// What a cell depends on is in its key: parameters, the files they name, and code.
+#[test]
+fn experiments_read_nothing_but_their_parameters() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    for layer in ["paper", "methods", "mlp", "transformer", "language", "facts", "num"] {
+        sources(&root.join(layer), &mut files);
+    }
+    // These read and write files that they are given.
+    let given = ["facts/files", "mlp/saved.rs", "language/templates.rs"];
+    files.retain(|file| given.iter().all(|given| !file.starts_with(root.join(given))));
+    assert!(files.len() > 60);
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for word in ["std::fs", "std::env", "std::time", "std::process", "File::open", "SystemTime", "Instant"] {
+            assert!(!code.contains(word), "{} uses {word}", file.display());
+        }
+    }
+}
+
+/// No number of a result is computed by polars, whose sums may come in any order.
+#[test]
+fn polars_reads_and_writes_files_and_nothing_else() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let uses = |file: &PathBuf| std::fs::read_to_string(file).unwrap().contains("polars::");
+    files.retain(uses);
+    files.sort();
+    assert_eq!(files, ["facts/files/parquet.rs", "table.rs"].map(|file| root.join(file)));
+}

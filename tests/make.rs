@@ -230,3 +230,16 @@ fn any_path_will_do() {
     assert_eq!(checkout.snapshot(), before);
     assert!(FIGURES.iter().all(|figure| checkout.has(figure)));
 }
+
+#[test]
+fn new_code_executes_the_notebooks_again() {
+    let checkout = Checkout::new("factsmith");
+    let stamp = ".factsmith/stamps/smoke/01_decodability.executed";
+    checkout.made(&["results/smoke/decodability.parquet", "results/smoke/storage_cost.parquet"]);
+    checkout.write(stamp, "executed\n");
+    let executes = || checkout.make(&[stamp]).1.contains("factsmith notebook 01_decodability");
+    assert!(!executes());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    checkout.write(".tools/prebuilt", "");
+    assert!(executes());
+}

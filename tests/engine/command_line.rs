@@ -282,3 +282,11 @@ fn a_file_in_the_place_of_a_folder_is_refused_before_anything_is_computed() {
     }
     assert_eq!((workspace.path(".factsmith").exists(), workspace.path("results").exists()), (false, false));
 }
+
+#[test]
+fn progress_without_a_terminal_is_plain_lines() {
+    let workspace = Workspace::new();
+    let output = factsmith(&workspace.root, &["run"]);
+    assert!(output.err.starts_with("computing 9 cells on ") && output.err.contains("9 cells in "), "{}", output.err);
+    assert!(!output.err.contains(['\r', '\u{1b}']), "{:?}", output.err);
+}

@@ -12,6 +12,7 @@ mod gc;
 mod input_files;
 mod keys;
 mod kill;
+mod large;
 mod make;
 mod plan_is_run;
 mod reader;

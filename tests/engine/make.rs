@@ -63,4 +63,7 @@ fn make_draws_again_only_what_reads_a_changed_table() {
     std::thread::sleep(std::time::Duration::from_millis(20));
     std::fs::remove_file(workspace.path("results/smoke/other.parquet")).unwrap();
     assert_eq!(make(), [figure, stages[0], stages[1]], "the notebook does not read the changed table");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::write(&program, PROGRAM).unwrap();
+    assert_eq!(make(), [figure, stages[0], stages[1]], "a new program may draw otherwise");
 }

@@ -1,5 +1,6 @@
 //! What is computed again, and what is not.
 
+use factsmith::pipeline::receipt::Receipt;
 use factsmith::pipeline::run::TableOutcome;
 use factsmith::table::Table;
 
@@ -190,4 +191,21 @@ fn a_table_whose_cells_are_gone_is_not_the_end_of_the_work() {
     let outcome = workspace.run();
     assert_eq!((outcome.computed(), outcome.stages[0].table), (4, TableOutcome::Unchanged));
     assert_eq!((workspace.copies(), workspace.table("margins").content_hash()), (4, hash));
+}
+
+#[test]
+fn a_stage_is_finished_whatever_happens_to_the_next_one() {
+    let workspace = Workspace::new();
+    let stage = |name: &str, lines: &str| {
+        format!("[stage.{name}]\ntitle = \"T\"\nexperiment = \"toy\"\n[[stage.{name}.smoke]]\n{lines}\n")
+    };
+    let bad = stage("bad", "d = 8\nkappa = 1\nfault = \"error\"");
+    workspace.pipeline(&(stage("good", "d = 4\nkappa = 1") + &bad));
+    let outcome = workspace.run();
+    let tables: Vec<TableOutcome> = outcome.stages.iter().map(|stage| stage.table).collect();
+    assert_eq!((tables, outcome.failures.len()), (vec![TableOutcome::Written, TableOutcome::NotWritten], 1));
+    let receipt = Receipt::read(&workspace.path("results/smoke/receipt.json"));
+    assert_eq!(receipt.stages.keys().collect::<Vec<_>>(), ["good"]);
+    let again = workspace.run();
+    assert_eq!((again.computed(), again.stages[0].table), (1, TableOutcome::Unchanged), "the failed cell only");
 }
