@@ -12,6 +12,7 @@ mod figures;
 mod gc;
 mod graph;
 mod inputs;
+mod language;
 mod man;
 mod measure;
 mod methods;
@@ -111,6 +112,7 @@ enum Command {
     Methods(methods::Arguments),
     Build(Box<build::Arguments>),
     Show(show::Arguments),
+    Language(Box<language::Arguments>),
     Notebook(notebook::Arguments),
 }
 
@@ -180,6 +182,7 @@ impl Command {
             Self::Methods(arguments) => methods::execute(&arguments, context),
             Self::Build(arguments) => build::execute(&arguments, context),
             Self::Show(arguments) => show::execute(&arguments, context),
+            Self::Language(arguments) => language::execute(&arguments, context),
             Self::Notebook(arguments) => notebook::execute(&arguments, context),
         }
     }

@@ -30,6 +30,7 @@ pub mod mixture;
 pub mod model;
 mod permutation;
 pub mod projection;
+pub mod recipe;
 pub mod relation;
 pub mod stream;
 pub mod synthetic;

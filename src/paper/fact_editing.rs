@@ -107,8 +107,8 @@ impl Experiment for FactEditing {
         0.2 * base.seconds() + EDITS * base.evaluation_seconds() + residuals
     }
 
-    fn memory(&self, params: &Params) -> Option<f64> {
-        experiment::typed::<Point>(params).ok().map(|point| point.base().bytes())
+    fn memory(&self, params: &Params) -> f64 {
+        experiment::typed::<Point>(params).map_or(0.0, |point| point.base().bytes())
     }
 
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
@@ -116,7 +116,7 @@ impl Experiment for FactEditing {
         let base = base(&point.base(), seed)?;
         let study = &base.study;
         let name = StreamName::new("edit").with(point.facts as u64).with(point.altered() as u64).with(seed);
-        let task = EditTask::new(point.facts, point.altered(), study.templates(), &mut name.rng())?;
+        let task = EditTask::exchange(&study.facts.map, point.altered(), study.templates(), &mut name.rng())?;
         let mut tried = Vec::new();
         let unedited = study.predicted(&study.mlp);
         weight_edits::all(study, &task, |edited| {
@@ -208,7 +208,7 @@ fn choose(study: &Study, tried: &mut [Tried]) {
 /// The MLPs of the facts after the edit, with outputs as long as those of the MLP that the model was trained around.
 fn swaps(point: &BasePoint, study: &Study, task: &EditTask, seed: u64) -> Result<Vec<(&'static str, Mlp)>> {
     let facts = FactSet::new(study.facts.keys.clone(), study.facts.values.clone(), task.map.clone())?;
-    let mut swaps = vec![("swap", point.fit(&facts, "facts after the edit", seed)?.mlp)];
+    let mut swaps = vec![("swap", point.recipe(seed).fit(&facts, "facts after the edit")?.mlp)];
     let ground = Ground::new(&facts, seed);
     let length = mean_length(&study.mlp, &facts);
     for (method, kind) in CONSTRUCTIONS {

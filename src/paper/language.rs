@@ -35,8 +35,8 @@ impl Experiment for Language {
         point.seconds() + 10.0 * point.evaluation_seconds()
     }
 
-    fn memory(&self, params: &Params) -> Option<f64> {
-        experiment::typed::<BasePoint>(params).ok().map(|point| point.bytes())
+    fn memory(&self, params: &Params) -> f64 {
+        experiment::typed::<BasePoint>(params).map_or(0.0, |point| point.bytes())
     }
 
     fn run(&self, params: &Params, seed: u64) -> Result<Vec<Record>> {
@@ -46,7 +46,7 @@ impl Experiment for Language {
         let name = StreamName::new("other facts of the language model").with(point.facts as u64).with(seed);
         let map = random_bijection(point.facts, &mut name.rng());
         let other = FactSet::new(study.facts.keys.clone(), study.facts.values.clone(), map)?;
-        let fitted = point.fit(&other, "other facts of the language model", seed)?;
+        let fitted = point.recipe(seed).fit(&other, "other facts of the language model")?;
         let (before, after) = (study.cross_entropy(&study.mlp), study.cross_entropy(&fitted.mlp));
         let mean = |weights: &[f32]| f64::from(weights.iter().sum::<f32>()) / weights.len() as f64;
         Ok(vec![

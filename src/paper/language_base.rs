@@ -3,21 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
-use ndarray::Axis;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::facts::embeddings::normalise_rows;
-use crate::facts::fact_set::FactSet;
-use crate::language::corpus::Corpus;
-use crate::language::editing::study::Study;
-use crate::language::model::{Model, uniform_embeddings};
+use crate::language::recipe::{Recipe, Trial};
 use crate::language::relation::Relation;
-use crate::language::training::{self, Trained};
-use crate::language::{films, synthetic, templates};
-use crate::mlp::frozen::FrozenMlp;
-use crate::mlp::{gradient_descent, regression};
-use crate::rng::StreamName;
+use crate::language::{films, synthetic, templates, training};
 
 /// Where the facts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,16 +45,6 @@ pub const BASE_FIELDS: [&str; 8] =
 /// The recall at which the training of the model ends (`hebbian_mlps` §7.2).
 const ENOUGH: f64 = 0.99;
 
-/// A trained model and what its training said.
-pub struct Base {
-    pub study: Study,
-    pub trained: Trained,
-    /// Facts that the MLP stores by itself.
-    pub stored: usize,
-    /// Mean squared error of the MLP, as a share of the values' mean square.
-    pub mlp_loss: f64,
-}
-
 impl BasePoint {
     /// Refuses what cannot be trained.
     ///
@@ -87,46 +68,24 @@ impl BasePoint {
         }
     }
 
-    fn stream(&self, purpose: &str, seed: u64) -> StreamName {
-        StreamName::new(purpose).with(self.dimension as u64).with(self.facts as u64).with(seed)
-    }
-
-    /// An MLP fitted to facts, its random parts named by a purpose.
-    ///
-    /// # Errors
-    /// As [`regression::train`].
-    pub fn fit(&self, facts: &FactSet, purpose: &str, seed: u64) -> Result<gradient_descent::Trained> {
-        let settings =
-            gradient_descent::Settings { steps: self.mlp_steps, learning_rate: 1e-2, final_learning_rate: 1e-5 };
-        regression::train(facts, self.hidden, settings, self.stream(purpose, seed).with(self.hidden as u64))
-    }
-
-    fn train(&self, seed: u64) -> Result<Base> {
-        let sentences = match self.source {
-            Source::Films => templates::films()?,
-            Source::Synthetic => templates::books()?,
-        };
-        let corpus = Corpus::new(&self.relation(seed)?, &sentences)?;
-        let mut rng = self.stream("language embeddings", seed).rng();
-        let embeddings = uniform_embeddings(corpus.tokens.len(), self.dimension, &mut rng);
-        let mut keys = embeddings.select(Axis(0), &corpus.subjects);
-        normalise_rows(&mut keys);
-        let values = embeddings.select(Axis(0), &corpus.objects);
-        let facts = FactSet::new(keys, values, (0..self.facts).collect())?;
-        let fitted = self.fit(&facts, "facts of the language model", seed)?;
-        let frozen = FrozenMlp::new(&fitted.mlp);
-        let mut rng = self.stream("language model", seed).rng();
-        let mut model = Model::new(corpus, &embeddings, &mut rng)?;
-        let settings = training::Settings {
+    /// How the model is made.
+    pub fn recipe(&self, seed: u64) -> Recipe {
+        let training = training::Settings {
             learning_rate: self.learning_rate,
             batch: self.batch,
             most_steps: self.steps,
             enough: ENOUGH,
             ..training::Settings::default()
         };
-        let trained = training::train(&mut model, &frozen, settings, &mut rng)?;
-        let study = Study::new(&mut model, facts, fitted.mlp);
-        Ok(Base { study, trained, stored: fitted.stored, mlp_loss: fitted.loss })
+        Recipe { dimension: self.dimension, hidden: self.hidden, mlp_steps: self.mlp_steps, training, seed }
+    }
+
+    fn train(&self, seed: u64) -> Result<Trial> {
+        let sentences = match self.source {
+            Source::Films => templates::films()?,
+            Source::Synthetic => templates::books()?,
+        };
+        self.recipe(seed).make(&self.relation(seed)?, &sentences)
     }
 
     /// Predicted seconds of training.
@@ -158,7 +117,7 @@ impl BasePoint {
 }
 
 /// A model that is being trained or was.
-type Kept = Arc<OnceLock<Result<Arc<Base>>>>;
+type Kept = Arc<OnceLock<Result<Arc<Trial>>>>;
 
 /// Models of the last cells, by what they were made from: the cells of one model come one after the other.
 static KEPT: LazyLock<Mutex<VecDeque<(String, Kept)>>> = LazyLock::new(Mutex::default);
@@ -170,7 +129,7 @@ const MOST_KEPT: usize = 4;
 ///
 /// # Errors
 /// As training; an error is kept as well.
-pub fn base(point: &BasePoint, seed: u64) -> Result<Arc<Base>> {
+pub fn base(point: &BasePoint, seed: u64) -> Result<Arc<Trial>> {
     let name = format!("{point:?} {seed}");
     let slot = {
         let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -12,7 +12,7 @@ use ndarray::Array2;
 
 /// The streams of a trained model: edits change the fact expert alone.
 pub struct Study {
-    /// Keys are the normalised embeddings of the subjects, values those of the objects; fact i maps key i to value i.
+    /// Keys are the normalised embeddings of the subjects, values those of the objects.
     pub facts: FactSet,
     /// The fact expert before any edit.
     pub mlp: Mlp,
@@ -25,14 +25,14 @@ pub struct Study {
 }
 
 impl Study {
-    /// Computes the streams of a model.
-    pub fn new(model: &mut Model, facts: FactSet, mlp: Mlp) -> Self {
+    /// Computes the streams of a model; `objects` has the token of every value of the facts.
+    pub fn new(model: &mut Model, facts: FactSet, objects: Vec<usize>, mlp: Mlp) -> Self {
         let corpus = model.corpus();
         let prefixes = Batch::prefixes(&corpus);
         Self {
             facts,
             mlp,
-            objects: corpus.objects.clone(),
+            objects,
             heads: model.heads(),
             asked: Stream::of(model, Positions::Object),
             words: [Stream::of_batch(model, &prefixes), Stream::of(model, Positions::Words)],
@@ -59,8 +59,9 @@ impl Study {
     pub fn worst_template(&self, mlp: &Mlp) -> f64 {
         let (predicted, templates) = (self.predicted(mlp), self.templates());
         let recall = |template: usize| {
-            let own = predicted.iter().skip(template).step_by(templates).zip(&self.objects);
-            own.filter(|(predicted, object)| predicted == object).count() as f64 / self.facts.len() as f64
+            let own = predicted.iter().skip(template).step_by(templates).zip(&self.facts.map);
+            own.filter(|(predicted, value)| **predicted == self.objects[**value]).count() as f64
+                / self.facts.len() as f64
         };
         (0..templates).map(recall).fold(f64::INFINITY, f64::min)
     }

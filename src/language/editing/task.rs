@@ -9,7 +9,7 @@ use crate::rng::Rng;
 /// An edit of some facts: the last ones get each other's objects.
 #[derive(Debug, Clone)]
 pub struct EditTask {
-    /// The fact whose object each fact has after the edit; itself for preserved facts.
+    /// The value of each fact after the edit.
     pub map: Vec<usize>,
     /// The first of the altered facts: those before it are preserved.
     pub first: usize,
@@ -20,11 +20,13 @@ pub struct EditTask {
 }
 
 impl EditTask {
-    /// Alters a number of facts: no altered fact keeps its object.
+    /// The last facts get each other's values; where every fact has a value of its own, none keeps it. `map` names the value of
+    /// every fact before.
     ///
     /// # Errors
     /// When fewer than two facts, or more than there are, are to be altered.
-    pub fn new(facts: usize, altered: usize, templates: usize, rng: &mut Rng) -> Result<Self> {
+    pub fn exchange(map: &[usize], altered: usize, templates: usize, rng: &mut Rng) -> Result<Self> {
+        let facts = map.len();
         if altered < 2 || altered > facts {
             return Err(Error::input(format!("an edit of {altered} of {facts} facts"))
                 .fix(format!("alter between 2 and {facts} facts: they exchange their objects")));
@@ -32,10 +34,16 @@ impl EditTask {
         let first = facts - altered;
         let mut order: Vec<usize> = (first..facts).collect();
         order.shuffle(rng);
-        let mut map: Vec<usize> = (0..facts).collect();
+        let mut after = map.to_vec();
         for (place, fact) in order.iter().enumerate() {
-            map[*fact] = order[(place + 1) % altered];
+            after[*fact] = map[order[(place + 1) % altered]];
         }
+        Ok(Self::new(after, first, templates, rng))
+    }
+
+    /// Alters the facts from `first` on; `map` names the value of every fact after the edit.
+    pub fn new(map: Vec<usize>, first: usize, templates: usize, rng: &mut Rng) -> Self {
+        let facts = map.len();
         let shown = (0..facts).map(|_| rng.random_range(0..templates)).collect();
         let mut chooses = vec![false; facts];
         for range in [0..first, first..facts] {
@@ -43,7 +51,7 @@ impl EditTask {
             members.shuffle(rng);
             members.iter().take(members.len() / 2).for_each(|fact| chooses[*fact] = true);
         }
-        Ok(Self { map, first, shown, chooses })
+        Self { map, first, shown, chooses }
     }
 
     /// The altered facts.
@@ -64,7 +72,7 @@ mod tests {
 
     #[test]
     fn altered_facts_exchange_their_objects_and_the_others_keep_theirs() {
-        let task = EditTask::new(40, 9, 16, &mut StreamName::new("edit").rng()).unwrap();
+        let task = EditTask::exchange(&(0..40).collect::<Vec<_>>(), 9, 16, &mut StreamName::new("edit").rng()).unwrap();
         assert!(task.preserved().all(|fact| task.map[fact] == fact));
         assert!(task.altered().all(|fact| task.map[fact] != fact && task.map[fact] >= 31));
         let mut objects = task.map.clone();
@@ -77,7 +85,7 @@ mod tests {
     #[test]
     fn an_edit_of_nothing_or_of_too_much_is_refused() {
         for altered in [0, 1, 41] {
-            let error = EditTask::new(40, altered, 16, &mut StreamName::new("edit").rng()).unwrap_err();
+            let error = EditTask::exchange(&[0; 40], altered, 16, &mut StreamName::new("edit").rng()).unwrap_err();
             assert_eq!(error.exit_code(), 2);
         }
     }
