@@ -34,6 +34,8 @@ fn versions_are_those_of_the_frozen_numbers() {
         ("encoders", 1),
         ("random_decoders", 1),
         ("ssfr", 1),
+        ("language", 1),
+        ("fact_editing", 1),
     ];
     assert_eq!(versions, known);
 }
@@ -98,6 +100,22 @@ fn ssfr() {
     }
 }
 
+const LANGUAGE: &str = "source = \"films\"\ndimension = 24\nfacts = 32\nhidden = 24\nmlp_steps = 400\nlearning_rate = 3e-3\n\
+                        batch = 32\nsteps = 600\n";
+
+/// As for `ssfr`: a model that trains in single precision ends a little elsewhere on another processor.
+#[test]
+fn language_and_fact_editing() {
+    for (column, frozen) in RECALLED {
+        let found = float("language", LANGUAGE, column);
+        assert!((found - frozen).abs() < 0.1 * frozen, "{column} {found}");
+    }
+    let point = format!("{LANGUAGE}percent = 25");
+    assert_eq!(value("fact_editing", &point, "kind"), Value::Text(Some("memit".to_owned())));
+    assert_eq!(value("fact_editing", &point, "altered"), Value::Int(Some(8)));
+}
+
+const RECALLED: [(&str, f64); 3] = [("recall", 0.5), ("fact_adaptive_recall", 0.5), ("cross_entropy_before", 2.0)];
 const USED: [(&str, f64); 3] = [("fact_adaptive_accuracy", 0.697), ("mean_weight", 0.695), ("lipschitz", 114.9)];
 const RHO: [f64; 2] = [0.453_261_029_387_365, 0.169_684_611_103_413];
 const PLAIN: [f64; 2] = [0.261_986_687_962_001, -0.667_294_032_340_321];

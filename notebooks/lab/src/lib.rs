@@ -32,8 +32,8 @@ use polars::prelude::DataFrame;
 /// The names that every notebook uses.
 pub mod prelude {
     pub use crate::{
-        frame, medians, ok, orders, profile, results, show, show_claims, show_figure, show_frame, show_svg, show_text,
-        start, table,
+        frame, means, medians, ok, orders, profile, results, show, show_claims, show_figure, show_frame, show_svg,
+        show_text, start, table,
     };
     pub use factsmith;
     pub use plotters;
@@ -127,11 +127,7 @@ pub fn medians(stage: &str, by: &[&str], column: &str, keep: impl Fn(&Row) -> bo
             groups.push((key, Vec::new(), 0));
             groups.len() - 1
         });
-        groups[place].1.extend(match ok(row.value(column)) {
-            Value::Int(number) => number.map(|number| number as f64),
-            Value::Float(number) => number,
-            Value::Text(_) | Value::Bool(_) => die(&format!("column '{column}' holds no numbers")),
-        });
+        groups[place].1.extend(number(&row, column));
         groups[place].2 += 1;
     }
     let records: Vec<Record> = groups
@@ -143,6 +139,42 @@ pub fn medians(stage: &str, by: &[&str], column: &str, keep: impl Fn(&Row) -> bo
         })
         .collect();
     ok(Table::from_records(&records))
+}
+
+/// Means of columns of numbers over the rows that `keep` chooses, grouped by the values of other columns; a mean is absent where
+/// no row has a value.
+pub fn means(stage: &str, by: &[&str], columns: &[&str], keep: impl Fn(&Row) -> bool) -> Table {
+    let table = table(stage);
+    let mut groups: Vec<(Vec<Value>, Vec<Vec<f64>>)> = Vec::new();
+    for row in table.rows().filter(|row| keep(row)) {
+        let key: Vec<Value> = by.iter().map(|name| ok(row.value(name))).collect();
+        let place = groups.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+            groups.push((key, vec![Vec::new(); columns.len()]));
+            groups.len() - 1
+        });
+        for (values, column) in groups[place].1.iter_mut().zip(columns) {
+            values.extend(number(&row, column));
+        }
+    }
+    let records: Vec<Record> = groups
+        .into_iter()
+        .map(|(key, columns_of_values)| {
+            let named = by.iter().zip(key).fold(Record::new(), |record, (name, value)| record.with(name, value));
+            columns.iter().zip(columns_of_values).fold(named, |record, (name, values)| {
+                record.with(name, (!values.is_empty()).then(|| statistics::mean(&values)))
+            })
+        })
+        .collect();
+    ok(Table::from_records(&records))
+}
+
+/// The number in a column, whole or not.
+fn number(row: &Row, column: &str) -> Option<f64> {
+    match ok(row.value(column)) {
+        Value::Int(number) => number.map(|number| number as f64),
+        Value::Float(number) => number,
+        Value::Text(_) | Value::Bool(_) => die(&format!("column '{column}' holds no numbers")),
+    }
 }
 
 /// Hands the kernel a result of another type than text, in the way it asks for.
