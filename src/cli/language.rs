@@ -78,6 +78,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     if !METHODS.contains(&arguments.method.as_str()) {
         return Err(unknown("method", &arguments.method, METHODS));
     }
+    arguments.check()?;
     let (relation, sentences) = arguments.facts_and_sentences()?;
     let (relation, edit) = match &arguments.set {
         Some(_) => arguments.with_edit(relation).map(|(relation, edit)| (relation, Some(edit)))?,
@@ -108,6 +109,17 @@ struct Edited {
 }
 
 impl Arguments {
+    /// What would only be found after a training.
+    fn check(&self) -> Result<()> {
+        if self.dimension == 0 || self.hidden == Some(0) || self.steps == 0 {
+            return Err(Error::input("a dimension, number of hidden units or of steps of 0").fix("use at least 1"));
+        }
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::input(format!("a learning rate of {}", self.learning_rate)).fix("use a positive number"));
+        }
+        Ok(())
+    }
+
     fn facts_and_sentences(&self) -> Result<(Relation, Vec<Template>)> {
         let kind = if self.distinct_objects { Objects::Distinct } else { Objects::Shared };
         let (relation, sentences) = match (&self.facts, &self.subject, &self.object) {
@@ -163,6 +175,13 @@ impl Arguments {
     fn edit(&self, trial: &Trial, recipe: &Recipe, relation: &Relation, edit: &Edit) -> Result<Edited> {
         let (study, facts) = (&trial.study, relation.facts());
         let first = facts.len() - edit.objects.len();
+        if self.method == "rome" && first < study.mlp.hidden() {
+            return Err(Error::input(format!(
+                "{first} facts stay, too few for ROME with {} hidden units: it inverts their second moments",
+                study.mlp.hidden()
+            ))
+            .fix("change fewer facts, use fewer --hidden units, or another --method"));
+        }
         let mut map = study.facts.map.clone();
         for (value, object) in map[first..].iter_mut().zip(&edit.objects) {
             let owner = facts.iter().position(|fact| fact.object == *object);

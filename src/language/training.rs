@@ -51,6 +51,9 @@ pub fn train(model: &mut Model, mlp: &FrozenMlp, settings: Settings, rng: &mut R
         return Err(Error::input(format!("{} steps of batches of {}", settings.most_steps, settings.batch))
             .fix("use at least one step and one sentence a batch"));
     }
+    if !(settings.learning_rate.is_finite() && settings.learning_rate > 0.0) {
+        return Err(Error::input(format!("a learning rate of {}", settings.learning_rate)).fix("use a positive number"));
+    }
     let corpus = model.corpus();
     let mut pairs = all_pairs(&corpus);
     let mut adam = Adam::new(model.parameters.len());
@@ -83,4 +86,41 @@ pub fn train(model: &mut Model, mlp: &FrozenMlp, settings: Settings, rng: &mut R
     }
     (trained.recall, model.parameters) = best;
     Ok(trained)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::full_sequence::tests::setting;
+    use crate::rng::StreamName;
+
+    fn trained(settings: Settings) -> Result<(Trained, Vec<f32>)> {
+        let mut case = setting();
+        let mlp = FrozenMlp::new(&case.mlp);
+        let trained = train(&mut case.model, &mlp, settings, &mut StreamName::new("training").rng())?;
+        Ok((trained, case.model.parameters))
+    }
+
+    #[test]
+    fn training_is_repeatable_and_lowers_the_loss() {
+        let settings = Settings { learning_rate: 1e-2, batch: 3, most_steps: 10, enough: 2.0, ..Settings::default() };
+        let (short, parameters) = trained(settings).unwrap();
+        assert_eq!(trained(settings).unwrap(), (short, parameters));
+        assert_eq!((short.epochs, short.steps), (4, 12), "the last epoch is taken whole");
+        let long = trained(Settings { most_steps: 300, ..settings }).unwrap().0;
+        assert!(long.loss < 0.7 * short.loss, "{long:?} {short:?}");
+    }
+
+    #[test]
+    fn impossible_settings_are_refused() {
+        let settings = Settings { most_steps: 5, ..Settings::default() };
+        for bad in [
+            Settings { batch: 0, ..settings },
+            Settings { most_steps: 0, ..settings },
+            Settings { learning_rate: 0.0, ..settings },
+            Settings { learning_rate: f64::NAN, ..settings },
+        ] {
+            assert_eq!(trained(bad).unwrap_err().exit_code(), 2, "{bad:?}");
+        }
+    }
 }
