@@ -10,8 +10,10 @@ mod fig2c;
 mod fig3a;
 mod fig3b;
 mod fig3c;
+mod fig4;
 mod fig5;
 mod fig6;
+mod fig9;
 mod render;
 pub mod rho_distribution;
 mod scaling;
@@ -94,7 +96,7 @@ pub struct Entry {
 }
 
 /// Every figure that `pipeline.toml` can name.
-pub const FIGURES: [Entry; 11] = [
+pub const FIGURES: [Entry; 13] = [
     Entry { name: "fig1", stages: &["constructions"], make: |tables| fig1::figure(&tables("constructions")?) },
     Entry { name: "fig2b", stages: &["constructions"], make: |tables| fig2b::figure(&tables("constructions")?) },
     Entry { name: "fig2c", stages: &["constructions"], make: |tables| fig2c::figure(&tables("constructions")?) },
@@ -106,6 +108,8 @@ pub const FIGURES: [Entry; 11] = [
     Entry { name: "fig2a", stages: &["storage_cost"], make: |tables| fig2a::figure(&tables("storage_cost")?) },
     Entry { name: "fig5", stages: &["storage_cost"], make: |tables| fig5::figure(&tables("storage_cost")?) },
     Entry { name: "fig6", stages: &["storage_cost"], make: |tables| fig6::figure(&tables("storage_cost")?) },
+    Entry { name: "fig4", stages: &["editing"], make: |tables| fig4::figure(&tables("editing")?) },
+    Entry { name: "fig9", stages: &["language"], make: |tables| fig9::figure(&tables("language")?) },
     Entry { name: "fig3a", stages: &["ssfr"], make: |tables| fig3a::figure(&tables("ssfr")?) },
     Entry { name: "fig3b", stages: &["ssfr"], make: |tables| fig3b::figure(&tables("ssfr")?) },
     Entry { name: "fig3c", stages: &["ssfr"], make: |tables| fig3c::figure(&tables("ssfr")?) },

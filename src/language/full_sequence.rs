@@ -125,7 +125,7 @@ fn turn(vector: &Array1<f64>, position: usize) -> Array1<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::facts::embeddings::gaussian;
     use crate::language::batch::{Batch, Positions};
@@ -138,7 +138,8 @@ mod tests {
 
     fn corpus() -> Corpus {
         let facts = 3;
-        let sentence = |prefix: &[usize], suffix: &[usize]| Sentence { prefix: prefix.to_vec(), suffix: suffix.to_vec() };
+        let sentence =
+            |prefix: &[usize], suffix: &[usize]| Sentence { prefix: prefix.to_vec(), suffix: suffix.to_vec() };
         Corpus {
             tokens: (0..4 + 2 * facts).map(|token| format!("token {token}")).collect(),
             words: 4,
@@ -148,13 +149,14 @@ mod tests {
         }
     }
 
-    struct Setting {
-        embeddings: Array2<f64>,
-        mlp: Mlp,
-        model: Model,
+    pub struct Setting {
+        pub embeddings: Array2<f64>,
+        pub mlp: Mlp,
+        pub model: Model,
     }
 
-    fn setting() -> Setting {
+    /// A small model with parameters all over the place.
+    pub fn setting() -> Setting {
         let mut rng = StreamName::new("language twin").rng();
         let embeddings = uniform_embeddings(10, 8, &mut rng);
         let table = |rows, columns, rng: &mut Rng| gaussian((rows, columns), rng);

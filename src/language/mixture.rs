@@ -55,7 +55,8 @@ impl Routed {
         projected += &layout.vector(parameters, Part::RouterInBias);
         let mut hidden = self.hidden.slice_mut(rows);
         gelu(projected.as_slice().expect("whole rows"), hidden.as_slice_mut().expect("whole rows"));
-        let (out, bias) = (layout.vector(parameters, Part::RouterOut), parameters[layout.range(Part::RouterOutBias).start]);
+        let (out, bias) =
+            (layout.vector(parameters, Part::RouterOut), parameters[layout.range(Part::RouterOutBias).start]);
         for (weight, hidden) in self.weights.iter_mut().zip(hidden.rows()) {
             *weight = 1.0 / (1.0 + (-(hidden.dot(&out) + bias)).exp());
         }
@@ -92,7 +93,12 @@ impl Routed {
     ) {
         let rows = s![..inputs.nrows(), ..];
         let of_logits = self.back_through_facts(mlp, pass, output_gradient, input_gradient.view_mut());
-        self.back_through_language(layout, (parameters, gradient), (inputs, output_gradient), input_gradient.view_mut());
+        self.back_through_language(
+            layout,
+            (parameters, gradient),
+            (inputs, output_gradient),
+            input_gradient.view_mut(),
+        );
         let out = layout.vector(parameters, Part::RouterOut);
         for (row, of_logit) in of_logits.iter().enumerate() {
             layout.vector_mut(gradient, Part::RouterOut).scaled_add(*of_logit, &self.hidden.row(row));

@@ -20,6 +20,7 @@
 pub mod attention;
 pub mod batch;
 pub mod corpus;
+pub mod editing;
 pub mod fact_file;
 pub mod films;
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::mixture::Routed;
 use super::projection::{KEY, QUERY, Trace};
 use crate::error::{Error, Result};
 use crate::mlp::frozen::{FrozenMlp, Pass};
-use crate::num::softmax::{counted_cross_entropy_gradient};
+use crate::num::softmax::counted_cross_entropy_gradient;
 use crate::rng::Rng;
 use crate::transformer::rotary::Rotary;
 
@@ -28,7 +28,8 @@ pub const ROWS: usize = 128;
 /// Rank of the language expert.
 pub const RANK: usize = 8;
 
-/// Standard deviation of matrices at the start, but for the language expert's, which is 1.
+/// Standard deviation of matrices at the start. The code of 2607.10034 starts the language expert at 1: its output is then a
+/// thousand times as long as the fact expert's, the router saturates, and some templates are never learned.
 const INITIAL: f64 = 0.02;
 
 /// What a step found, summed over predictions.
@@ -97,7 +98,8 @@ impl Model {
             row.into_iter().map(move |entry| (root * entry / length) as f32)
         });
         let normalised = Array2::from_shape_vec((tokens, dimension), normalised.collect()).expect("row by row");
-        let longest = corpus.templates.iter().map(|words| words.prefix.len() + words.suffix.len() + 1).max().unwrap_or(0);
+        let longest =
+            corpus.templates.iter().map(|words| words.prefix.len() + words.suffix.len() + 1).max().unwrap_or(0);
         Ok(Self {
             rotary: Rotary::with_base(10_000f64.powf(dimension as f64 / 1024.0), dimension, longest),
             parameters: initial(&layout, rng),
@@ -175,7 +177,10 @@ impl Model {
             let length = root_mean_square(mixed.view());
             buffers.lengths[row] = length;
             mixed /= length;
-            Zip::from(buffers.scaled.row_mut(row)).and(&mixed).and(&gain).for_each(|out, entry, gain| *out = entry * gain);
+            Zip::from(buffers.scaled.row_mut(row))
+                .and(&mixed)
+                .and(&gain)
+                .for_each(|out, entry, gain| *out = entry * gain);
         }
         let vocabulary = self.embeddings.nrows();
         let logits = &mut buffers.logits[..(end - start) * vocabulary];
@@ -197,7 +202,8 @@ impl Model {
         let vocabulary = self.embeddings.nrows();
         let Buffers { rows: buffers, attended, attended_gradient, .. } = &mut self.buffers;
         let rows = s![..end - start, ..];
-        let logits = crate::mlp::trainable::matrix(&buffers.logits[..(end - start) * vocabulary], end - start, vocabulary);
+        let logits =
+            crate::mlp::trainable::matrix(&buffers.logits[..(end - start) * vocabulary], end - start, vocabulary);
         general_mat_mul(1.0, &logits, &self.embeddings, 0.0, &mut buffers.gradient.slice_mut(rows));
         let gain = self.layout.vector(&self.parameters, Part::OutputGain);
         for row in 0..end - start {
@@ -237,10 +243,9 @@ impl Model {
             let gradient = attended_gradient.row(row);
             attend_back(&self.rotary, seen, batch.context(row), &shares[row], gradient, &mut sums);
         }
-        for (projection, trace, output_gradient) in [
-            (QUERY, &mut buffers.query, &buffers.query_gradient),
-            (KEY, &mut buffers.key, &buffers.key_gradient),
-        ] {
+        for (projection, trace, output_gradient) in
+            [(QUERY, &mut buffers.query, &buffers.query_gradient), (KEY, &mut buffers.key, &buffers.key_gradient)]
+        {
             let parameters = (self.parameters.as_slice(), self.gradient.as_mut_slice());
             let of_inputs = buffers.input_gradient.slice_mut(rows);
             projection.backward(&self.layout, parameters, output_gradient.slice(rows), trace, of_inputs);
@@ -304,13 +309,10 @@ impl Buffers {
     }
 }
 
-/// Matrices normal (standard deviation 0.02, of the language expert 1), biases and shifts 0, gains 1.
+/// Matrices normal, biases and shifts 0, gains 1.
 fn initial(layout: &Layout, rng: &mut Rng) -> Vec<f32> {
     let drawn = crate::facts::embeddings::gaussian((1, layout.matrices()), rng);
     let mut parameters: Vec<f32> = drawn.iter().map(|entry| (INITIAL * entry) as f32).collect();
-    for part in [Part::LowRankIn, Part::LowRankOut] {
-        parameters[layout.range(part)].iter_mut().for_each(|entry| *entry /= INITIAL as f32);
-    }
     parameters.resize(layout.len(), 0.0);
     for part in [Part::QueryGain, Part::KeyGain, Part::InputGain, Part::OutputGain] {
         parameters[layout.range(part)].fill(1.0);

@@ -33,7 +33,8 @@ impl Stream {
     pub fn of(model: &mut Model, positions: Positions) -> Self {
         let corpus = model.corpus();
         let (facts, templates) = (corpus.subjects.len(), corpus.templates.len());
-        let pairs: Vec<Pair> = (0..facts).flat_map(|fact| (0..templates).map(move |template| (template, fact))).collect();
+        let pairs: Vec<Pair> =
+            (0..facts).flat_map(|fact| (0..templates).map(move |template| (template, fact))).collect();
         let mut stream = Self::empty(model.dimension());
         for block in pairs.chunks(FACTS * templates) {
             stream.add(model, &Batch::at(positions, &corpus, block));
@@ -111,7 +112,9 @@ impl Stream {
             mlp.forward(self.unit.slice(s![start..end, ..]), &mut pass, mixed.view_mut());
             for (row, mut mixed) in (start..end).zip(mixed.rows_mut()) {
                 let weight = self.weights[row];
-                Zip::from(&mut mixed).and(self.language.row(row)).for_each(|out, language| *out = language + weight * *out);
+                Zip::from(&mut mixed)
+                    .and(self.language.row(row))
+                    .for_each(|out, language| *out = language + weight * *out);
                 mixed /= root_mean_square(mixed.view());
             }
             let logits = &mut logits[..(end - start) * heads.nrows()];

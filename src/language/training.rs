@@ -18,7 +18,8 @@ pub struct Settings {
     pub weight_decay: f64,
     /// Sentences in a step.
     pub batch: usize,
-    pub most_epochs: usize,
+    /// Training ends with the epoch that these steps fall into.
+    pub most_steps: usize,
     /// Training ends after an epoch with this recall.
     pub enough: f64,
 }
@@ -26,7 +27,7 @@ pub struct Settings {
 impl Default for Settings {
     /// Those of the code of 2607.10034.
     fn default() -> Self {
-        Self { learning_rate: 2e-4, weight_decay: 0.1, batch: 32, most_epochs: 18, enough: 0.99 }
+        Self { learning_rate: 2e-4, weight_decay: 0.1, batch: 32, most_steps: 150_000, enough: 0.99 }
     }
 }
 
@@ -46,9 +47,9 @@ pub struct Trained {
 /// # Errors
 /// When there is nothing to train with or the loss stops being a finite number.
 pub fn train(model: &mut Model, mlp: &FrozenMlp, settings: Settings, rng: &mut Rng) -> Result<Trained> {
-    if settings.batch == 0 || settings.most_epochs == 0 {
-        return Err(Error::input(format!("{} epochs of batches of {}", settings.most_epochs, settings.batch))
-            .fix("use at least one epoch and one sentence a batch"));
+    if settings.batch == 0 || settings.most_steps == 0 {
+        return Err(Error::input(format!("{} steps of batches of {}", settings.most_steps, settings.batch))
+            .fix("use at least one step and one sentence a batch"));
     }
     let corpus = model.corpus();
     let mut pairs = all_pairs(&corpus);
@@ -58,7 +59,7 @@ pub fn train(model: &mut Model, mlp: &FrozenMlp, settings: Settings, rng: &mut R
     let shrink = (1.0 - settings.learning_rate * settings.weight_decay) as f32;
     let mut best = (f64::NEG_INFINITY, model.parameters.clone());
     let mut trained = Trained { epochs: 0, steps: 0, loss: 0.0, recall: 0.0 };
-    while trained.epochs < settings.most_epochs && best.0 < settings.enough {
+    while trained.steps < settings.most_steps && best.0 < settings.enough {
         pairs.shuffle(rng);
         let (mut loss, mut predictions) = (0.0, 0.0);
         for batch in pairs.chunks(settings.batch) {

@@ -7,7 +7,11 @@ pub mod construction_rows;
 pub mod costs;
 pub mod decodability;
 pub mod encoders;
+pub mod fact_editing;
 pub mod fact_sets;
+pub mod language;
+pub mod language_base;
+pub mod language_rows;
 pub mod measures;
 pub mod random_decoders;
 pub mod ssfr;
@@ -24,5 +28,7 @@ pub fn experiments() -> Vec<&'static dyn Experiment> {
         &encoders::Encoders,
         &random_decoders::RandomDecoders,
         &ssfr::Ssfr,
+        &language::Language,
+        &fact_editing::FactEditing,
     ]
 }

@@ -42,15 +42,13 @@ impl Rotary {
         let half = self.cosines.ncols();
         let (mut first, rest) = vector.split_at(Axis(0), half);
         let (mut second, _) = rest.split_at(Axis(0), half);
-        Zip::from(&mut first)
-            .and(&mut second)
-            .and(self.cosines.row(position))
-            .and(self.sines.row(position))
-            .for_each(|first, second, cosine, sine| {
+        Zip::from(&mut first).and(&mut second).and(self.cosines.row(position)).and(self.sines.row(position)).for_each(
+            |first, second, cosine, sine| {
                 let (a, b, sine) = (*first, *second, sign * sine);
                 *first = a * cosine - b * sine;
                 *second = b * cosine + a * sine;
-            });
+            },
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod constructions;
 mod encoders;
+mod language;
 mod storage;
 mod usability;
 
@@ -32,7 +33,12 @@ pub struct Measure {
 
 /// Every measure.
 pub fn all() -> impl Iterator<Item = &'static Measure> + Clone {
-    storage::MEASURES.iter().chain(&constructions::MEASURES).chain(&encoders::MEASURES).chain(&usability::MEASURES)
+    storage::MEASURES
+        .iter()
+        .chain(&constructions::MEASURES)
+        .chain(&encoders::MEASURES)
+        .chain(&usability::MEASURES)
+        .chain(&language::MEASURES)
 }
 
 /// The measure called `name`.

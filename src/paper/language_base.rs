@@ -1,0 +1,190 @@
+//! The language models that the experiments of §5.4 start from: facts, an MLP that stores them, and a model trained around it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+
+use ndarray::Axis;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::facts::embeddings::normalise_rows;
+use crate::facts::fact_set::FactSet;
+use crate::language::corpus::Corpus;
+use crate::language::editing::study::Study;
+use crate::language::model::{Model, uniform_embeddings};
+use crate::language::relation::Relation;
+use crate::language::training::{self, Trained};
+use crate::language::{films, synthetic, templates};
+use crate::mlp::frozen::FrozenMlp;
+use crate::mlp::{gradient_descent, regression};
+use crate::rng::StreamName;
+
+/// Where the facts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Films and their directors, one film each: up to 7,563 facts.
+    Films,
+    /// Books and authors made up by a generator.
+    Synthetic,
+}
+
+/// A trained language model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BasePoint {
+    pub source: Source,
+    /// Embedding dimension d.
+    pub dimension: usize,
+    pub facts: usize,
+    /// Hidden units of the MLP that stores the facts.
+    pub hidden: usize,
+    /// Steps of the MLP's own training.
+    pub mlp_steps: usize,
+    pub learning_rate: f64,
+    /// Sentences in a step.
+    pub batch: usize,
+    /// The most steps of the model's training.
+    pub steps: usize,
+}
+
+/// Their names, as grids give them.
+pub const BASE_FIELDS: [&str; 8] =
+    ["source", "dimension", "facts", "hidden", "mlp_steps", "learning_rate", "batch", "steps"];
+
+/// The recall at which the training of the model ends (`hebbian_mlps` §7.2).
+const ENOUGH: f64 = 0.99;
+
+/// A trained model and what its training said.
+pub struct Base {
+    pub study: Study,
+    pub trained: Trained,
+    /// Facts that the MLP stores by itself.
+    pub stored: usize,
+    /// Mean squared error of the MLP, as a share of the values' mean square.
+    pub mlp_loss: f64,
+}
+
+impl BasePoint {
+    /// Refuses what cannot be trained.
+    ///
+    /// # Errors
+    /// When a number is 0, the learning rate is not positive, or there are not as many facts.
+    pub fn check(&self) -> Result<()> {
+        let sizes = [self.dimension, self.hidden, self.mlp_steps, self.batch, self.steps];
+        if sizes.contains(&0) || self.facts < 2 {
+            return Err(Error::input(format!("{self:?}")).fix("use at least two facts, and no 0"));
+        }
+        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
+            return Err(Error::input(format!("learning_rate is {}", self.learning_rate)).fix("use a positive number"));
+        }
+        self.relation(0).map(|_| ())
+    }
+
+    fn relation(&self, seed: u64) -> Result<Relation> {
+        match self.source {
+            Source::Films => films::one_per_director()?.first(self.facts),
+            Source::Synthetic => synthetic::relation(self.facts, seed),
+        }
+    }
+
+    fn stream(&self, purpose: &str, seed: u64) -> StreamName {
+        StreamName::new(purpose).with(self.dimension as u64).with(self.facts as u64).with(seed)
+    }
+
+    /// An MLP fitted to facts, its random parts named by a purpose.
+    ///
+    /// # Errors
+    /// As [`regression::train`].
+    pub fn fit(&self, facts: &FactSet, purpose: &str, seed: u64) -> Result<gradient_descent::Trained> {
+        let settings =
+            gradient_descent::Settings { steps: self.mlp_steps, learning_rate: 1e-2, final_learning_rate: 1e-5 };
+        regression::train(facts, self.hidden, settings, self.stream(purpose, seed).with(self.hidden as u64))
+    }
+
+    fn train(&self, seed: u64) -> Result<Base> {
+        let sentences = match self.source {
+            Source::Films => templates::films()?,
+            Source::Synthetic => templates::books()?,
+        };
+        let corpus = Corpus::new(&self.relation(seed)?, &sentences)?;
+        let mut rng = self.stream("language embeddings", seed).rng();
+        let embeddings = uniform_embeddings(corpus.tokens.len(), self.dimension, &mut rng);
+        let mut keys = embeddings.select(Axis(0), &corpus.subjects);
+        normalise_rows(&mut keys);
+        let values = embeddings.select(Axis(0), &corpus.objects);
+        let facts = FactSet::new(keys, values, (0..self.facts).collect())?;
+        let fitted = self.fit(&facts, "facts of the language model", seed)?;
+        let frozen = FrozenMlp::new(&fitted.mlp);
+        let mut rng = self.stream("language model", seed).rng();
+        let mut model = Model::new(corpus, &embeddings, &mut rng)?;
+        let settings = training::Settings {
+            learning_rate: self.learning_rate,
+            batch: self.batch,
+            most_steps: self.steps,
+            enough: ENOUGH,
+            ..training::Settings::default()
+        };
+        let trained = training::train(&mut model, &frozen, settings, &mut rng)?;
+        let study = Study::new(&mut model, facts, fitted.mlp);
+        Ok(Base { study, trained, stored: fitted.stored, mlp_loss: fitted.loss })
+    }
+
+    /// Predicted seconds of training.
+    pub fn seconds(&self) -> f64 {
+        let (facts, dimension, hidden) = (self.facts as f64, self.dimension as f64, self.hidden as f64);
+        let mlp = self.mlp_steps as f64 * (1e-5 + 2.5e-11 * facts * 9.0 * dimension * hidden);
+        let (rows, tokens) = (80.0 + 4.2 * self.batch as f64, 90.0 + self.batch as f64);
+        let vocabulary = 140.0 + 2.0 * facts;
+        let products = 2.0 * rows * vocabulary * dimension
+            + (12.0 * tokens + 3.0 * rows) * dimension * dimension
+            + 6.0 * rows * dimension * hidden;
+        mlp + 0.7 * self.steps as f64 * (3e-4 + 2.5e-11 * products)
+    }
+
+    /// Predicted seconds of predicting the object after every sentence.
+    pub fn evaluation_seconds(&self) -> f64 {
+        let (facts, dimension) = (self.facts as f64, self.dimension as f64);
+        2.5e-11 * 16.0 * facts * dimension * (140.0 + 2.0 * facts + 3.0 * self.hidden as f64)
+    }
+
+    /// Predicted bytes: streams of all positions, and what training holds.
+    pub fn bytes(&self) -> f64 {
+        let (facts, dimension, hidden) = (self.facts as f64, self.dimension as f64, self.hidden as f64);
+        let streams = 16.0 * facts * 4.2 * 8.0 * dimension;
+        let vocabulary = 140.0 + 2.0 * facts;
+        let training = 4.0 * facts * (4.0 * hidden + 3.0 * dimension) + 128.0 * 4.0 * vocabulary * 2.0;
+        6e7 + streams + training + 8.0 * vocabulary * dimension * 3.0
+    }
+}
+
+/// A model that is being trained or was.
+type Kept = Arc<OnceLock<Result<Arc<Base>>>>;
+
+/// Models of the last cells, by what they were made from: the cells of one model come one after the other.
+static KEPT: LazyLock<Mutex<VecDeque<(String, Kept)>>> = LazyLock::new(Mutex::default);
+
+/// Models kept at once.
+const MOST_KEPT: usize = 4;
+
+/// The model of a point and seed: trained once for all cells that ask for it in a row. Nothing else depends on the order.
+///
+/// # Errors
+/// As training; an error is kept as well.
+pub fn base(point: &BasePoint, seed: u64) -> Result<Arc<Base>> {
+    let name = format!("{point:?} {seed}");
+    let slot = {
+        let mut kept = KEPT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match kept.iter().find(|(other, _)| *other == name) {
+            Some((_, slot)) => Arc::clone(slot),
+            None => {
+                let slot = Kept::default();
+                kept.push_back((name, Arc::clone(&slot)));
+                if kept.len() > MOST_KEPT {
+                    kept.pop_front();
+                }
+                slot
+            }
+        }
+    };
+    slot.get_or_init(|| point.train(seed).map(Arc::new)).clone()
+}

@@ -1,0 +1,164 @@
+//! What claims of section 5.4 are about: facts in a language model, and edits of them.
+
+use super::{Measure, Measured, Scale, over_seeds};
+use crate::error::{Result, unknown};
+use crate::num::statistics::{fit_line, mean};
+use crate::paper::language_rows::{
+    Choice, EditRow, Recall, edits, fact_numbers, percents, recalls, score, seeds, smallest,
+};
+use crate::table::Table;
+
+/// The measures of these stages.
+pub const MEASURES: [Measure; 6] = [
+    of_models("worst_best_recall"),
+    of_models("recall_exponent_of_bits"),
+    of_models("worst_fact_adaptive_recall"),
+    of_models("swap_cross_entropy_ratio"),
+    of_edits("swap_score_over_best_edit"),
+    of_edits("swap_lead_at_few_edits"),
+];
+
+const fn of_models(name: &'static str) -> Measure {
+    Measure { name, stage: "language", methods: &["regression"], compute: models }
+}
+
+const fn of_edits(name: &'static str) -> Measure {
+    Measure { name, stage: "editing", methods: &["oracle", "oracle_geometric", "held_out"], compute: edited }
+}
+
+fn models(name: &str, _method: &str, keys: &str, table: &Table) -> Result<Option<Measured>> {
+    let rows = recalls(table)?;
+    let Some(dimension) = rows.iter().map(|row| row.dimension).max().filter(|_| keys == "isotropic") else {
+        return Ok(None);
+    };
+    let whole = |value: Option<f64>| value.map(|value| Measured { value, interval: None, dimension });
+    let best: Option<Vec<&Recall>> = fact_numbers(&rows).into_iter().map(|facts| smallest(&rows, facts)).collect();
+    let usable: Vec<Recall> = rows.iter().filter(|row| row.is_usable()).cloned().collect();
+    Ok(match name {
+        "worst_best_recall" => whole(worst_best_recall(&rows)),
+        "recall_exponent_of_bits" => whole(best.and_then(|best| exponent(&best))),
+        "worst_fact_adaptive_recall" => {
+            whole(best.and_then(|best| best.iter().map(|row| row.fact_adaptive_recall).reduce(f64::min)))
+        }
+        "swap_cross_entropy_ratio" => over_seeds(
+            Scale::Ratio,
+            dimension,
+            &usable,
+            |row| row.seed,
+            |rows| {
+                let ratios: Vec<f64> =
+                    rows.iter().map(|row| row.cross_entropy_after / row.cross_entropy_before).collect();
+                (!ratios.is_empty()).then(|| mean(&ratios))
+            },
+        ),
+        other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
+    })
+}
+
+/// The least over numbers of facts of the best recall of any size and seed.
+fn worst_best_recall(rows: &[Recall]) -> Option<f64> {
+    let best = |facts: i64| rows.iter().filter(|row| row.facts == facts).map(|row| row.recall).fold(0.0, f64::max);
+    fact_numbers(rows).into_iter().map(best).reduce(f64::min)
+}
+
+/// The slope of log parameters on log(F·log F).
+fn exponent(best: &[&Recall]) -> Option<f64> {
+    let point = |row: &&Recall| ((row.facts as f64 * (row.facts as f64).log2()).ln(), row.parameters.ln());
+    fit_line(&best.iter().map(point).collect::<Vec<_>>()).map(|line| line.slope)
+}
+
+fn edited(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option<Measured>> {
+    let rows = edits(table)?;
+    let Some(dimension) = rows.iter().map(|row| row.dimension).max().filter(|_| keys == "isotropic") else {
+        return Ok(None);
+    };
+    let choice = match method {
+        "oracle" => Choice::Oracle,
+        "oracle_geometric" => Choice::OracleGeometric,
+        _ => Choice::HeldOut,
+    };
+    let by_seed = |scale, quantity: &dyn Fn(&[EditRow]) -> Option<f64>| {
+        over_seeds(scale, dimension, &rows, |row| row.seed, quantity)
+    };
+    Ok(match name {
+        "swap_score_over_best_edit" => by_seed(Scale::Ratio, &|rows| {
+            let (swap, best) = (at(rows, 10.0, choice, true)?, at(rows, 10.0, choice, false)?);
+            (best > 0.0).then(|| swap / best)
+        }),
+        "swap_lead_at_few_edits" => by_seed(Scale::Plain, &|rows| {
+            let few = percents(rows).into_iter().filter(|percent| *percent <= 10.0);
+            few.filter_map(|percent| Some(at(rows, percent, choice, true)? - at(rows, percent, choice, false)?))
+                .reduce(f64::min)
+        }),
+        other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
+    })
+}
+
+/// The weight updates of the paper.
+const WEIGHT_UPDATES: [&str; 3] = ["memit", "alpha_edit", "rome"];
+
+/// The score of the swap, or the best of the weight updates, of the one seed in the rows.
+fn at(rows: &[EditRow], percent: f64, choice: Choice, swap: bool) -> Option<f64> {
+    let seed = *seeds(rows, percent).first()?;
+    let of = |kind: &str| score(rows, kind, percent, seed, choice);
+    if swap { of("swap") } else { WEIGHT_UPDATES.into_iter().filter_map(of).reduce(f64::max) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(facts: i64, parameters: f64, recall: f64) -> Recall {
+        Recall {
+            dimension: 64,
+            facts,
+            seed: 0,
+            parameters,
+            recall,
+            fact_adaptive_recall: recall - 0.01,
+            cross_entropy_before: 2.0,
+            cross_entropy_after: 2.2,
+        }
+    }
+
+    #[test]
+    fn the_smallest_usable_models_are_fitted() {
+        let cost = |facts: i64| facts as f64 * (facts as f64).log2();
+        let rows = [
+            model(64, cost(64), 0.995),
+            model(64, 2.0 * cost(64), 1.0),
+            model(64, 0.5 * cost(64), 0.8),
+            model(256, cost(256), 0.992),
+        ];
+        let best: Vec<&Recall> = [64, 256].iter().filter_map(|facts| smallest(&rows, *facts)).collect();
+        assert!((exponent(&best).unwrap() - 1.0).abs() < 1e-9);
+        assert_eq!(worst_best_recall(&rows), Some(0.992));
+    }
+
+    #[test]
+    fn swapping_is_compared_with_the_best_weight_update_of_the_same_choice() {
+        let row = |kind: &str, harmonic: f64, reporting: f64, best_harmonic: bool, chosen: bool| EditRow {
+            dimension: 64,
+            kind: kind.to_owned(),
+            percent: 10.0,
+            seed: 3,
+            harmonic,
+            geometric: 0.0,
+            reporting,
+            best_harmonic,
+            best_geometric: false,
+            chosen,
+            perplexity_ratio: None,
+        };
+        let rows = [
+            row("swap", 0.9, 0.8, true, true),
+            row("memit", 0.45, 0.1, true, false),
+            row("memit", 0.4, 0.2, false, true),
+            row("rome", 0.3, 0.05, true, true),
+            row("fine_tuning", 0.95, 0.95, true, true),
+        ];
+        assert_eq!(at(&rows, 10.0, Choice::Oracle, true), Some(0.9));
+        assert_eq!(at(&rows, 10.0, Choice::Oracle, false), Some(0.45), "fine-tuning is not among the paper's");
+        assert_eq!(at(&rows, 10.0, Choice::HeldOut, false), Some(0.2));
+    }
+}
