@@ -5,6 +5,7 @@ mod build;
 mod claims;
 mod compare;
 mod completions;
+mod edit;
 mod explain;
 mod export;
 mod fact_inputs;
@@ -15,8 +16,10 @@ mod inputs;
 mod man;
 mod measure;
 mod methods;
+mod mlp_output;
 mod notebook;
 mod plan;
+mod recipe;
 mod replay;
 mod rules;
 mod run;
@@ -95,6 +98,7 @@ enum Command {
     Measure(Box<measure::Arguments>),
     Methods(methods::Arguments),
     Build(Box<build::Arguments>),
+    Edit(Box<edit::Arguments>),
     Show(show::Arguments),
     Notebook(notebook::Arguments),
 }
@@ -163,6 +167,7 @@ impl Command {
             Self::Measure(arguments) => measure::execute(&arguments, context),
             Self::Methods(arguments) => methods::execute(&arguments, context),
             Self::Build(arguments) => build::execute(&arguments, context),
+            Self::Edit(arguments) => edit::execute(&arguments, context),
             Self::Show(arguments) => show::execute(&arguments, context),
             Self::Notebook(arguments) => notebook::execute(&arguments, context),
         }
