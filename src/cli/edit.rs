@@ -40,8 +40,8 @@ pub struct Arguments {
     /// How to change the MLP: rebuild, memit, rome or alpha_edit
     #[arg(long, value_name = "NAME", default_value = "rebuild")]
     method: String,
-    /// memit: weight of the facts that stay, together [default: a tenth of their number, so that an altered fact counts
-    /// as ten of them]
+    /// memit: weight of the facts that stay, together [default: a hundredth of their number: an altered fact
+    /// counts as a hundred of them]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     lambda: Option<f64>,
     /// alpha_edit: a direction is free for edits where the facts that stay have a smaller share than this of their squared

@@ -5,6 +5,7 @@ mod build;
 mod claims;
 mod compare;
 mod completions;
+mod digits;
 mod edit;
 mod explain;
 mod export;

@@ -31,6 +31,7 @@ impl Recipe {
     }
 
     fn smallest(&self, family: &mut dyn Family, count: usize) -> Result<usize> {
+        tell(&format!("{}: searching from size {} on", self.method.about().title, family.sizes().predicted));
         let found = search(family, count, |size, stored| tell(&format!("size {size}: {stored} of {count} facts")))?;
         found.size.ok_or_else(|| {
             let largest = found.probes.keys().next_back().copied().unwrap_or(0);

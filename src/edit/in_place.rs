@@ -16,7 +16,8 @@ use crate::num::statistics::median;
 /// How the output matrix is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum InPlace {
-    /// The weight λ of the preserved facts together; without one a tenth of their number: an altered fact counts as ten of them.
+    /// The weight λ of the preserved facts together; without one a hundredth of their number: an altered fact counts as a
+    /// hundred of them.
     Memit {
         lambda: Option<f64>,
     },
@@ -56,7 +57,7 @@ pub fn edit_in_place(
     }
     let edit = Edit { preserved: kept.view(), altered: changed.view(), residuals: residuals.view() };
     let update = match method {
-        InPlace::Memit { lambda } => memit(&edit, lambda.unwrap_or(preserved.len() as f64 / 10.0))?,
+        InPlace::Memit { lambda } => memit(&edit, lambda.unwrap_or(preserved.len() as f64 / 100.0))?,
         InPlace::Rome => rome(&edit)?,
         InPlace::AlphaEdit { tolerance } => at_one_scale(&edit, tolerance)?,
     };
