@@ -8,12 +8,18 @@ pub mod costs;
 pub mod decodability;
 pub mod encoders;
 pub mod fact_sets;
+pub mod insertion;
+pub mod insertion_rows;
 pub mod measures;
+pub mod noise_floor;
+pub mod noise_rows;
 pub mod random_decoders;
 pub mod ssfr;
 pub mod ssfr_rows;
 pub mod ssfr_setting;
 pub mod storage_cost;
+pub mod successor_setting;
+pub mod usable_sizes;
 
 /// Every experiment that `pipeline.toml` can name.
 pub fn experiments() -> Vec<&'static dyn Experiment> {
@@ -24,5 +30,7 @@ pub fn experiments() -> Vec<&'static dyn Experiment> {
         &encoders::Encoders,
         &random_decoders::RandomDecoders,
         &ssfr::Ssfr,
+        &noise_floor::NoiseFloor,
+        &insertion::Insertion,
     ]
 }

@@ -1,7 +1,9 @@
 //! The quantities that claims are about, computed from result tables.
 
+mod attention;
 mod constructions;
 mod encoders;
+mod insertion;
 mod storage;
 mod usability;
 
@@ -32,7 +34,13 @@ pub struct Measure {
 
 /// Every measure.
 pub fn all() -> impl Iterator<Item = &'static Measure> + Clone {
-    storage::MEASURES.iter().chain(&constructions::MEASURES).chain(&encoders::MEASURES).chain(&usability::MEASURES)
+    storage::MEASURES
+        .iter()
+        .chain(&constructions::MEASURES)
+        .chain(&encoders::MEASURES)
+        .chain(&usability::MEASURES)
+        .chain(&attention::MEASURES)
+        .chain(&insertion::MEASURES)
 }
 
 /// The measure called `name`.
