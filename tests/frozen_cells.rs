@@ -113,7 +113,7 @@ fn language_and_fact_editing() {
         assert!((found - frozen).abs() < 0.1 * frozen, "{column} {found}");
     }
     let point = format!("{LANGUAGE}percent = 25");
-    assert_eq!(value("fact_editing", &point, "kind"), Value::Text(Some("memit".to_owned())));
+    assert_eq!(value("fact_editing", &point, "kind"), Value::Text(Some("rome".to_owned())));
     assert_eq!(value("fact_editing", &point, "altered"), Value::Int(Some(8)));
 }
 

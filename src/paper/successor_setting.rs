@@ -107,6 +107,6 @@ impl Setting {
         let rows = self.draws as f64 * facts;
         let batch = training::Settings::default().batch as f64;
         let tables = 32.0 * vocabulary * dimension + 4.0 * 128.0 * vocabulary + 16.0 * 4.0 * dimension * dimension;
-        tables + batch * (16.0 * self.junk_length as f64 + 16.0 * dimension + 100.0) + 40.0 * rows + 1e6
+        tables + batch * (16.0 * self.junk_length as f64 + 16.0 * dimension + 100.0) + 40.0 * rows + 8e6
     }
 }
