@@ -2,7 +2,7 @@
 //!
 //! A probe of a size says how many facts the MLP of that size stores. The search starts at a predicted size, moves in growing
 //! steps until it has a size that fails below one that succeeds, and halves the gap. Every probe is remembered; an error of a
-//! probe is an error of the search, never a failed probe (spec `hebbian_mlps.md` §5.8 lists what goes wrong otherwise).
+//! probe is an error of the search, never a failed probe.
 
 use std::collections::BTreeMap;
 

@@ -21,8 +21,8 @@ use crate::rng::StreamName;
 /// Train a small language model on facts in sentences, and edit its facts
 ///
 /// The facts live in a frozen MLP behind a router; the model learns to use it from sentences about every fact. Says how many
-/// facts it recalls. With --set, facts are edited by swapping the MLP or by changing its output matrix, over the paper's grid of
-/// settings; the best setting is reported.
+/// facts it recalls. With --set, facts are edited by swapping the MLP or by changing its output matrix, over a grid of settings
+/// (the paper's, where it has one); the setting with the best score on these very facts is reported.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith language --count 256

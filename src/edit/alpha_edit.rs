@@ -1,4 +1,4 @@
-//! AlphaEdit: an update within the directions that the preserved facts hardly use (2410.02355; `hebbian_mlps` §7.4).
+//! AlphaEdit: an update within the directions that the preserved facts hardly use (2410.02355; 2607.10034 and its released code).
 
 use ndarray::{Array2, s};
 

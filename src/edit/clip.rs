@@ -1,4 +1,4 @@
-//! Residuals held to a share of the outputs they are added to (`hebbian_mlps` §7.4).
+//! Residuals held to a share of the outputs they are added to (2607.10034 and its released code).
 
 use ndarray::{Array2, ArrayView2};
 

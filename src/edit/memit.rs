@@ -1,4 +1,4 @@
-//! MEMIT: one least-squares problem over all facts (2210.07229, eq. 14; `hebbian_mlps` §7.4).
+//! MEMIT: one least-squares problem over all facts (2210.07229, eq. 14; 2607.10034 and its released code).
 
 use ndarray::Array2;
 

@@ -1,7 +1,7 @@
 //! Editing facts in place: closed-form updates of an MLP's output matrix that change some outputs and spare others.
 //!
 //! All of them add an update U (d×h) to the output matrix `W_down`, so that the outputs of the *altered* facts change by given
-//! residuals and those of the *preserved* facts change little (`hebbian_mlps` §7.4; [`memit`]: 2210.07229, [`alpha_edit`]:
+//! residuals and those of the *preserved* facts change little (2607.10034 and its released code; [`memit`]: 2210.07229, [`alpha_edit`]:
 //! 2410.02355, [`rome`]: 2202.05262). They differ in what "little" means. Facts are given by the hidden activations of their
 //! keys, the inputs of the output matrix; biases stay as they are.
 

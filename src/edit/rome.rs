@@ -1,4 +1,4 @@
-//! ROME: one rank-one update per altered fact (2202.05262, eq. 2; `hebbian_mlps` §7.4).
+//! ROME: one rank-one update per altered fact (2202.05262, eq. 2; 2607.10034 and its released code).
 
 use ndarray::Array2;
 

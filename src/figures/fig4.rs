@@ -19,7 +19,7 @@ pub fn figure(table: &Table) -> Result<Figure> {
     let rows = edits(table)?;
     let x = Axis::logarithmic_around("facts altered in percent", rows.iter().map(|row| row.percent));
     let Some(x) = x else { return Err(nothing_to_draw("no fact was edited")) };
-    let score_axis = Axis::linear("score", 0.0, 1.05);
+    let score_axis = Axis::linear("score (harmonic mean)", 0.0, 1.05);
     let panel = |title: &str, note: &str, y: Axis, series| Panel {
         title: title.to_owned(),
         x: x.clone(),

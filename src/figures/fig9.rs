@@ -2,6 +2,7 @@
 
 use super::{Axis, Colour, Figure, Line, Marker, Panel, Series, nothing_to_draw};
 use crate::error::Result;
+use crate::num::statistics::mean;
 use crate::paper::language_rows::{Recall, fact_numbers, recalls, smallest};
 use crate::table::Table;
 
@@ -28,8 +29,8 @@ pub fn figure(table: &Table) -> Result<Figure> {
                 title: "(b) tokens other than objects".to_owned(),
                 x,
                 y: Axis::linear("cross-entropy", 0.0, 1.15 * top),
-                series: entropies(&best),
-                notes: vec!["of the models in (a)".to_owned()],
+                series: entropies(&rows, &best),
+                notes: vec!["of the smallest models in (a), mean of their usable seeds".to_owned()],
             },
         ],
     })
@@ -54,20 +55,25 @@ fn sizes(rows: &[Recall], best: &[&Recall]) -> Vec<Series> {
     let smallest = best.iter().map(|row| (row.facts as f64, row.parameters)).collect();
     let bounds = fact_numbers(rows).into_iter().map(|facts| (facts as f64, bound(facts as f64))).collect();
     vec![
-        of("a size that no seed can use", Colour::Grey, Marker::Cross, Line::None, tried(false)),
+        of("a size no seed came to use", Colour::Grey, Marker::Cross, Line::None, tried(false)),
         of("a size that a seed can use", Colour::Blue, Marker::Ring, Line::None, tried(true)),
         of("the smallest of them", Colour::Blue, Marker::Disc, Line::Solid, smallest),
         of("F·log₂F", Colour::Grey, Marker::None, Line::Dashed, bounds),
     ]
 }
 
-fn entropies(best: &[&Recall]) -> Vec<Series> {
+/// Means of the usable seeds of the smallest sizes.
+fn entropies(rows: &[Recall], best: &[&Recall]) -> Vec<Series> {
+    let usable = |smallest: &&Recall, quantity: fn(&Recall) -> f64| {
+        let own = rows.iter().filter(|row| (row.facts, row.parameters) == (smallest.facts, smallest.parameters));
+        mean(&own.filter(|row| row.is_usable()).map(quantity).collect::<Vec<_>>())
+    };
     let of = |label: &str, colour, marker, quantity: fn(&Recall) -> f64| Series {
         label: label.to_owned(),
         colour,
         marker,
         line: Line::Solid,
-        points: best.iter().map(|row| (row.facts as f64, quantity(row))).collect(),
+        points: best.iter().map(|row| (row.facts as f64, usable(row, quantity))).collect(),
     };
     vec![
         of("with the MLP of the training", Colour::Blue, Marker::Disc, |row| row.cross_entropy_before),

@@ -1,4 +1,4 @@
-//! A one-layer language model around a frozen fact-storing MLP (2512.00207, A.3.2; 2607.10034, §7.2 of the specification).
+//! A one-layer language model around a frozen fact-storing MLP (2512.00207, A.3.2; 2607.10034 and its released code).
 //!
 //! Token embeddings E (V×d) are frozen and tied to the logits. `n = gain ⊙ e/rms(e)`; queries and keys of n by small MLPs
 //! ([`super::projection`]), values n themselves; attention without residual ([`super::attention`]); a mixture of experts
@@ -32,7 +32,7 @@ pub const RANK: usize = 8;
 /// thousand times as long as the fact expert's, the router saturates, and some templates are never learned.
 const INITIAL: f64 = 0.02;
 
-/// What a step found, summed over predictions.
+/// What a step found: cross-entropy in nats, summed over predictions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     pub loss: f64,

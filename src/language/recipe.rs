@@ -107,21 +107,25 @@ fn distinct_objects(objects: &[usize]) -> (Vec<usize>, Vec<usize>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::language::films;
     use crate::language::templates;
 
+    /// A model of 24 films.
+    pub fn small() -> Trial {
+        recipe().make(&films::one_per_director().unwrap().first(24).unwrap(), &templates::films().unwrap()).unwrap()
+    }
+
     fn recipe() -> Recipe {
         let training = training::Settings { learning_rate: 5e-3, most_steps: 800, ..training::Settings::default() };
-        Recipe { dimension: 24, hidden: 32, mlp_steps: 500, training, seed: 1 }
+        Recipe { dimension: 24, hidden: 16, mlp_steps: 500, training, seed: 1 }
     }
 
     /// The promise of the experiment: a model recalls its facts, and those of another MLP in the place of its own.
     #[test]
     fn facts_are_recalled_and_an_mlp_of_other_facts_brings_its_own() {
-        let trial = recipe().make(&films::one_per_director().unwrap().first(24).unwrap(), &templates::films().unwrap());
-        let trial = trial.unwrap();
+        let trial = small();
         let study = &trial.study;
         let mut other = study.facts.clone();
         other.map.rotate_left(1);

@@ -143,7 +143,7 @@ impl Stream {
         right as f64 / predicted.len() as f64
     }
 
-    /// Cross-entropy of what follows, summed, and the number of predictions.
+    /// Cross-entropy of what follows in nats, summed, and the number of predictions.
     pub fn cross_entropy(&self, mlp: &FrozenMlp, heads: &Array2<f32>) -> (f64, f64) {
         let (mut sum, mut number) = (0.0, 0.0);
         self.logits(mlp, heads, |row, logits| {

@@ -36,7 +36,7 @@ impl Default for Settings {
 pub struct Trained {
     pub epochs: usize,
     pub steps: usize,
-    /// Mean cross-entropy of a prediction over the last epoch.
+    /// Mean cross-entropy of a prediction over the last epoch, in nats.
     pub loss: f64,
     /// Share of sentences whose object has the largest logit, after the epoch that was kept.
     pub recall: f64,

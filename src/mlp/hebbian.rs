@@ -1,4 +1,4 @@
-//! Hebbian MLPs: random bilinear features and a readout in closed form (2607.10034; `hebbian_mlps` §2).
+//! Hebbian MLPs: random bilinear features and a readout in closed form (2607.10034).
 //!
 //! Features `φ(x) = s·(A₀·x) ⊙ (A₁·x)` with `A₀, A₁` (m×d) standard normal and `s = 1/√m`; `g(x) = W·φ(x)`. With `Φ` (F×m) the
 //! features of the keys and `V_f` (F×d) the values in key order, the readout `W` (d×m) is

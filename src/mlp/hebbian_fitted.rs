@@ -1,4 +1,4 @@
-//! The data-dependent Hebbian MLP: bilinear features fitted to the facts (2607.10034; `hebbian_mlps` §2.2).
+//! The data-dependent Hebbian MLP: bilinear features fitted to the facts (2607.10034).
 //!
 //! From random features (s = 1) and their unwhitened readout `W₀`, first `A₁` and then `A₀` is fitted, with `W₀` held:
 //! `min_X Σ_i ‖V_f·W₀·(c_i ⊙ X·k_i) − e_i‖² + λ‖X‖²`, where `c_i` is the other factor's value at key i and `e_i` the one-hot

@@ -59,10 +59,10 @@ const FIELDS: [&str; 9] = {
 };
 
 /// Constructions that are swapped in as well, with as many parameters as the model's own MLP has, or at twice the smallest size
-/// that stores every fact where that is more: the model needs some margin.
+/// that stores every fact where that is more: the model needs some margin. One whose sizes never store every fact has no row.
 const CONSTRUCTIONS: [(Method, &str); 4] = [
     (Method::GradientDescent, "swap_gradient_descent"),
-    (Method::GadgetTrainedDecoder, "swap_gadget_trained_decoder"),
+    (Method::GadgetJlWide, "swap_gadget_jl_wide"),
     (Method::HebbianWhitened, "swap_hebbian_whitened"),
     (Method::HebbianFitted, "swap_hebbian_fitted"),
 ];
@@ -70,7 +70,7 @@ const ROOM: usize = 2;
 const CONSTRUCTION_STEPS: usize = 1000;
 
 /// Edits of all grids, and the swaps.
-const EDITS: f64 = 260.0;
+const EDITS: f64 = 370.0;
 
 /// The experiment `fact_editing`.
 pub struct FactEditing;
@@ -81,7 +81,7 @@ impl Experiment for FactEditing {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn fields(&self) -> &'static [&'static str] {
@@ -120,11 +120,11 @@ impl Experiment for FactEditing {
         let mut tried = Vec::new();
         let unedited = study.predicted(&study.mlp);
         weight_edits::all(study, &task, |edited| {
-            tried.push(try_edit(study, &task, &unedited, edited));
+            keep(&mut tried, try_edit(study, &task, &unedited, edited));
             Ok(())
         })?;
         for (kind, mlp) in swaps(&point.base(), study, &task, seed)? {
-            tried.push(try_swap(study, &task, kind, mlp));
+            keep(&mut tried, try_swap(study, &task, kind, mlp));
         }
         choose(study, &mut tried);
         let before = study.cross_entropy(&study.mlp);
@@ -136,6 +136,7 @@ impl Experiment for FactEditing {
 struct Tried {
     configuration: Configuration,
     null_dimensions: Option<usize>,
+    /// Only of an edit that was the best of its kind by some score when it was tried.
     mlp: Option<Mlp>,
     parameters: usize,
     all: Accuracies,
@@ -180,22 +181,33 @@ fn tried(study: &Study, task: &EditTask, configuration: Configuration, mlp: Mlp,
     }
 }
 
+/// The scores that edits of one kind are compared by.
+const SCORES: [fn(&Tried) -> f64; 3] =
+    [|tried| tried.all.harmonic(), |tried| tried.all.geometric(), |tried| tried.chooses];
+
+/// Adds an edit; lets go of its MLP when others of its kind are as good by every score.
+fn keep(tried: &mut Vec<Tried>, mut new: Tried) {
+    let same = |old: &&Tried| old.configuration.kind == new.configuration.kind;
+    let is_best = |score: &fn(&Tried) -> f64| tried.iter().filter(same).all(|old| score(&new) > score(old));
+    if !SCORES.iter().any(is_best) {
+        new.mlp = None;
+    }
+    tried.push(new);
+}
+
 /// Marks the best edits of every kind, measures what they do to the other tokens, and lets go of the rest.
 fn choose(study: &Study, tried: &mut [Tried]) {
-    let kinds: Vec<&str> = tried.iter().map(|tried| tried.configuration.kind).collect();
-    let best = |score: &dyn Fn(&Tried) -> f64, tried: &[Tried], kind: &str| {
-        let own = (0..tried.len()).filter(|place| kinds[*place] == kind);
-        own.reduce(|best, place| if score(&tried[place]) > score(&tried[best]) { place } else { best })
-    };
-    for kind in kinds.iter().copied().collect::<BTreeSet<_>>() {
-        let harmonic = best(&|tried| tried.all.harmonic(), tried, kind);
-        let geometric = best(&|tried| tried.all.geometric(), tried, kind);
-        let chosen = best(&|tried| tried.chooses, tried, kind);
-        for (place, tried) in tried.iter_mut().enumerate() {
-            tried.best_harmonic |= harmonic == Some(place);
-            tried.best_geometric |= geometric == Some(place);
-            tried.chosen |= chosen == Some(place);
-        }
+    let kinds: BTreeSet<&str> = tried.iter().map(|tried| tried.configuration.kind).collect();
+    for kind in kinds {
+        let own: Vec<usize> = (0..tried.len()).filter(|place| tried[*place].configuration.kind == kind).collect();
+        let [harmonic, geometric, chosen] = SCORES.map(|score| {
+            let better =
+                |best: usize, place: usize| if score(&tried[place]) > score(&tried[best]) { place } else { best };
+            own.iter().copied().reduce(better).expect("a kind has an edit")
+        });
+        tried[harmonic].best_harmonic = true;
+        tried[geometric].best_geometric = true;
+        tried[chosen].chosen = true;
     }
     for tried in tried {
         let mlp = tried.mlp.take();

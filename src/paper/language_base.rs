@@ -42,7 +42,7 @@ pub struct BasePoint {
 pub const BASE_FIELDS: [&str; 8] =
     ["source", "dimension", "facts", "hidden", "mlp_steps", "learning_rate", "batch", "steps"];
 
-/// The recall at which the training of the model ends (`hebbian_mlps` §7.2).
+/// The recall at which the training of the model ends (released code of 2607.10034).
 const ENOUGH: f64 = 0.99;
 
 impl BasePoint {

@@ -1,4 +1,4 @@
-//! How well an edit did (`hebbian_mlps` §7.3; 2512.00207, A.3.4).
+//! How well an edit did (2607.10034; 2512.00207, A.3.4).
 //!
 //! *Efficacy*: altered facts whose new object follows the sentence that the edit was made with; *paraphrase*: the same after the
 //! other sentences; *specificity*: preserved facts whose object still follows. (2512.00207 swaps the names efficacy and
@@ -17,7 +17,7 @@ pub struct Accuracies {
 }
 
 impl Accuracies {
-    /// From the token predicted after every sentence (fact by fact, template by template) and the object of every fact after the
+    /// From the token predicted after every sentence (facts × templates, fact by fact) and the object of every fact after the
     /// edit, over the facts that `counts` picks.
     pub fn new(task: &EditTask, predicted: &[usize], objects: &[usize], counts: impl Fn(usize) -> bool) -> Self {
         let templates = predicted.len() / task.map.len();

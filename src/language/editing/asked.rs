@@ -18,7 +18,8 @@ pub struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The cross-entropy of each answer and its gradient with respect to the output of the fact expert, given the outputs, n×d.
+    /// The cross-entropy (in nats) of each answer, given the outputs of the fact expert (n×d, a row for each of the stream and of
+    /// the answers); leaves its gradient with respect to them, n×d.
     pub fn losses(&self, outputs: &Array2<f32>, gradient: &mut Array2<f32>) -> Vec<f32> {
         let (count, dimension) = outputs.dim();
         let vocabulary = self.heads.nrows();

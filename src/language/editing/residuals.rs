@@ -1,4 +1,4 @@
-//! What the fact expert's output would have to change by for a new answer (`hebbian_mlps` §7.4): for every altered fact alone,
+//! What the fact expert's output would have to change by for a new answer (2607.10034 and its released code): for every altered fact alone,
 //! Adam on δ from 0, minimising the cross-entropy of the new object after its sentence.
 //!
 //! Fewer steps are a prefix of more, and a fact that stops early is one whose δ is kept, so one trajectory gives the residuals of
@@ -18,8 +18,8 @@ pub struct Snapshot {
     pub stopped: Array2<f32>,
 }
 
-/// The residuals after each of `steps` (in ascending order), with weight decay in the gradient. A fact stops after the step before
-/// which its loss was below `enough`.
+/// The residuals after each of `steps` (in ascending order), with weight decay in the gradient; `outputs` are those of the fact
+/// expert, N₁×d. A fact stops after the step before which its loss was below `enough` nats.
 pub fn trajectory(
     asked: &Asked,
     outputs: &Array2<f32>,

@@ -66,7 +66,7 @@ impl Study {
         (0..templates).map(recall).fold(f64::INFINITY, f64::min)
     }
 
-    /// The mean weight of the fact expert where words follow.
+    /// The mean weight of the fact expert where words follow the subject or a word after it; positions before it are left out.
     pub fn word_weight(&self) -> f64 {
         let weights = &self.words[1].weights;
         f64::from(weights.iter().sum::<f32>()) / weights.len() as f64

@@ -1,4 +1,4 @@
-//! Which facts are altered, to what, and how it is asked whether the edit worked (`hebbian_mlps` §7.3).
+//! Which facts are altered, to what, and how it is asked whether the edit worked (2607.10034 and its released code).
 
 use rand::RngExt;
 use rand::seq::SliceRandom;

@@ -30,6 +30,7 @@ pub struct Configuration {
 /// What became of the output matrix.
 pub struct Edited {
     pub configuration: Configuration,
+    /// d×h.
     pub down: Array2<f64>,
     /// AlphaEdit's room; with 0 it changes nothing.
     pub null_dimensions: Option<usize>,
@@ -38,6 +39,8 @@ pub struct Edited {
 const STEPS: [usize; 3] = [10, 25, 100];
 const RATES: [f64; 3] = [0.005, 0.05, 0.5];
 const LAMBDAS: [f64; 4] = [1.5e4, 1.5e3, 1.5e2, 1.0];
+/// The facts that these λ are meant for.
+const PAPER_FACTS: f64 = 16_384.0;
 const MEMIT_CLIPS: [f64; 3] = [0.5, 0.75, 1.0];
 const ALPHA_EDIT_CLIPS: [Option<f64>; 3] = [Some(0.5), Some(0.75), None];
 const TOLERANCES: [f64; 3] = [1e-2, 1.0, 10.0];
@@ -95,7 +98,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Hands the edits of all grids to `see`: 108 of MEMIT, 81 of AlphaEdit, 54 of ROME and 12 of fine-tuning. With fewer
+/// Hands the edits of all grids to `see`: 108 of MEMIT (and as many with λ scaled to the number of facts), 81 of AlphaEdit, 54 of ROME and 12 of fine-tuning. With fewer
 /// preserved facts than hidden units there is no ROME: it inverts their second moments.
 ///
 /// # Errors
@@ -126,6 +129,14 @@ pub fn all(study: &Study, task: &EditTask, mut see: impl FnMut(Edited) -> Result
     fine_tunings(&start, &mut see)
 }
 
+/// MEMIT weighs λ times the mean over preserved facts against the sum over altered ones: with fewer facts the λ of the paper hold
+/// an edit back more. The same λ times the share of the paper's facts hold it back as much as in the paper.
+fn lambdas(facts: usize) -> Vec<f64> {
+    let share = facts as f64 / PAPER_FACTS;
+    let scaled = LAMBDAS.iter().map(|lambda| lambda * share).filter(|_| share != 1.0);
+    LAMBDAS.into_iter().chain(scaled).collect()
+}
+
 fn memits(
     start: &Start,
     base: Configuration,
@@ -134,7 +145,7 @@ fn memits(
 ) -> Result<()> {
     for share in MEMIT_CLIPS {
         let clipped = start.clipped(residuals, Some(share));
-        for lambda in LAMBDAS {
+        for lambda in lambdas(start.study.facts.len()) {
             let update = memit(&start.edit(&clipped), lambda)?;
             let configuration = Configuration { kind: "memit", lambda: Some(lambda), clip: Some(share), ..base };
             see(start.changed(configuration, &update))?;
@@ -189,4 +200,67 @@ fn fine_tunings(start: &Start, see: &mut impl FnMut(Edited) -> Result<()>) -> Re
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::language::recipe::tests::small;
+    use crate::rng::StreamName;
+
+    fn edits() -> (Study, EditTask, Vec<Edited>) {
+        let study = small().study;
+        let mut rng = StreamName::new("edit").rng();
+        let task = EditTask::exchange(&study.facts.map, 6, study.templates(), &mut rng).unwrap();
+        let mut edits = Vec::new();
+        all(&study, &task, |edited| {
+            edits.push(edited);
+            Ok(())
+        })
+        .unwrap();
+        (study, task, edits)
+    }
+
+    #[test]
+    fn the_grids_are_those_of_the_paper() {
+        let (study, _, edits) = edits();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        edits.iter().for_each(|edited| *counts.entry(edited.configuration.kind).or_default() += 1);
+        let wanted = [("alpha_edit", 81), ("fine_tuning", 12), ("memit", 2 * 108), ("rome", 54)];
+        assert_eq!(counts, BTreeMap::from(wanted));
+        let lambdas = lambdas(study.facts.len());
+        assert_eq!((lambdas[3], lambdas[7]), (1.0, 24.0 / 16_384.0));
+        assert_eq!(super::lambdas(16_384), LAMBDAS);
+    }
+
+    #[test]
+    fn an_edit_is_the_update_of_its_residuals() {
+        let (study, task, edits) = edits();
+        let start = Start::new(&study, &task);
+        let outputs = start.outputs.mapv(|entry| entry as f32);
+        let snapshots = residuals::trajectory(&start.asked(), &outputs, (0.05, 0.0), &STEPS, ENOUGH as f32);
+        let residuals = start.clipped(&snapshots[1].residuals, Some(0.75));
+        let update = memit(&start.edit(&residuals), 150.0).unwrap();
+        let same = |edited: &&Edited| {
+            edited.configuration
+                == Configuration {
+                    kind: "memit",
+                    steps: Some(25),
+                    learning_rate: Some(0.05),
+                    lambda: Some(150.0),
+                    clip: Some(0.75),
+                    ..Configuration::default()
+                }
+        };
+        let edited = edits.iter().find(same).unwrap();
+        assert_eq!(edited.down, study.mlp.down() + &update);
+        let score = |down: &Array2<f64>| {
+            let predicted = study.predicted(&study.mlp.clone().with_down(down.clone()));
+            study.accuracies(&task, &predicted, |_| true).efficacy.unwrap()
+        };
+        let best = edits.iter().map(|edited| score(&edited.down)).fold(0.0, f64::max);
+        assert!(score(study.mlp.down()) < 0.2 && best > 0.8, "{best}");
+    }
 }

@@ -3,19 +3,19 @@
 use super::{Measure, Measured, Scale, over_seeds};
 use crate::error::{Result, unknown};
 use crate::num::statistics::{fit_line, mean};
-use crate::paper::language_rows::{
-    Choice, EditRow, Recall, edits, fact_numbers, percents, recalls, score, seeds, smallest,
-};
+use crate::paper::language_rows::{Choice, EditRow, Recall, edits, fact_numbers, recalls, score, seeds, smallest};
 use crate::table::Table;
 
 /// The measures of these stages.
-pub const MEASURES: [Measure; 6] = [
-    of_models("worst_best_recall"),
+pub const MEASURES: [Measure; 8] = [
+    of_models("worst_usable_recall"),
     of_models("recall_exponent_of_bits"),
     of_models("worst_fact_adaptive_recall"),
     of_models("swap_cross_entropy_ratio"),
     of_edits("swap_score_over_best_edit"),
     of_edits("swap_lead_at_few_edits"),
+    of_edits("swap_loss_with_many_edits"),
+    of_edits("swap_perplexity_ratio"),
 ];
 
 const fn of_models(name: &'static str) -> Measure {
@@ -33,24 +33,23 @@ fn models(name: &str, _method: &str, keys: &str, table: &Table) -> Result<Option
     };
     let whole = |value: Option<f64>| value.map(|value| Measured { value, interval: None, dimension });
     let best: Option<Vec<&Recall>> = fact_numbers(&rows).into_iter().map(|facts| smallest(&rows, facts)).collect();
-    let usable: Vec<Recall> = rows.iter().filter(|row| row.is_usable()).cloned().collect();
-    Ok(match name {
-        "worst_best_recall" => whole(worst_best(&rows, |row| row.recall)),
-        "recall_exponent_of_bits" => whole(best.and_then(|best| exponent(&best))),
-        "worst_fact_adaptive_recall" => whole(worst_best(&rows, |row| row.fact_adaptive_recall)),
-        "swap_cross_entropy_ratio" => over_seeds(
-            Scale::Ratio,
-            dimension,
-            &usable,
-            |row| row.seed,
-            |rows| {
-                let ratios: Vec<f64> =
-                    rows.iter().map(|row| row.cross_entropy_after / row.cross_entropy_before).collect();
-                (!ratios.is_empty()).then(|| mean(&ratios))
-            },
-        ),
+    Ok(whole(match name {
+        "worst_usable_recall" => worst_best(&rows, |row| if row.is_usable() { row.recall } else { 0.0 }),
+        "recall_exponent_of_bits" => best.and_then(|best| exponent(&best)),
+        "worst_fact_adaptive_recall" => worst_best(&rows, |row| row.fact_adaptive_recall),
+        "swap_cross_entropy_ratio" => best.map(|best| cross_entropy_ratio(&rows, &best)),
         other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
-    })
+    }))
+}
+
+/// The mean over numbers of facts of the ratio of the smallest usable models: at each, the mean of its usable seeds.
+fn cross_entropy_ratio(rows: &[Recall], best: &[&Recall]) -> f64 {
+    let at = |smallest: &&Recall| {
+        let own = rows.iter().filter(|row| (row.facts, row.parameters) == (smallest.facts, smallest.parameters));
+        let ratios = own.filter(|row| row.is_usable()).map(|row| row.cross_entropy_after / row.cross_entropy_before);
+        mean(&ratios.collect::<Vec<_>>())
+    };
+    mean(&best.iter().map(at).collect::<Vec<_>>())
 }
 
 /// The least over numbers of facts of the best of any size and seed.
@@ -84,13 +83,27 @@ fn edited(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option<
             (best > 0.0).then(|| swap / best)
         }),
         "swap_lead_at_few_edits" => by_seed(Scale::Plain, &|rows| {
-            let few = percents(rows).into_iter().filter(|percent| *percent <= 10.0);
-            few.filter_map(|percent| Some(at(rows, percent, choice, true)? - at(rows, percent, choice, false)?))
-                .reduce(f64::min)
+            let lead = |percent| Some(at(rows, percent, choice, true)? - at(rows, percent, choice, false)?);
+            FEW.into_iter().map(lead).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+        }),
+        "swap_loss_with_many_edits" => by_seed(Scale::Plain, &|rows| {
+            let scores: Option<Vec<f64>> = FEW.into_iter().map(|percent| at(rows, percent, choice, true)).collect();
+            let scores = scores?;
+            Some(scores.iter().copied().reduce(f64::max)? - scores.iter().copied().reduce(f64::min)?)
+        }),
+        "swap_perplexity_ratio" => by_seed(Scale::Ratio, &|rows| {
+            let of = |percent: f64| {
+                let own = rows.iter().filter(|row| row.kind == "swap" && row.percent == percent);
+                own.filter_map(|row| row.perplexity_ratio).next()
+            };
+            FEW.into_iter().map(of).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
         }),
         other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
     })
 }
+
+/// The shares of facts altered that both papers try, in percent.
+const FEW: [f64; 3] = [2.0, 5.0, 10.0];
 
 /// The weight updates of the paper.
 const WEIGHT_UPDATES: [&str; 3] = ["memit", "alpha_edit", "rome"];
@@ -132,6 +145,7 @@ mod tests {
         let best: Vec<&Recall> = [64, 128, 256].iter().filter_map(|facts| smallest(&rows, *facts)).collect();
         assert!((exponent(&best).unwrap() - 1.0).abs() < 1e-9);
         assert_eq!(worst_best(&rows, |row| row.recall), Some(0.992));
+        assert!((cross_entropy_ratio(&rows, &best) - 1.1).abs() < 1e-12);
     }
 
     #[test]
