@@ -9,11 +9,11 @@ use factsmith::mlp::frozen::FrozenMlp;
 use factsmith::mlp::gated::{Activation, GatedMlp};
 use factsmith::num::adam::{Adam, decay};
 use factsmith::rng::StreamName;
-use factsmith::transformer::model::{Design, Model, Pair, ROWS};
+use factsmith::transformer::batch::Batch;
+use factsmith::transformer::model::{Design, Model, ROWS};
 use factsmith::transformer::task::{Junk, Task};
 use ndarray::Array2;
 use ndarray::linalg::general_mat_mul;
-use rand::RngExt;
 use timing::best_of;
 
 const BATCH: usize = 1280;
@@ -60,10 +60,10 @@ fn main() {
         let mut model = Model::new(task, Design::default(), &mut rng);
         let mut adam = Adam::new(model.parameters.len());
         let (mut pass, map) = (mlp.pass(ROWS), (0..facts).collect::<Vec<_>>());
-        let mut pair = || (rng.random_range(0..16), rng.random_range(0..facts));
-        let pairs: Vec<Pair> = (0..BATCH).map(|_| pair()).collect();
+        let mut batch = Batch::of(model.task(), BATCH);
+        batch.draw(model.task(), &mut rng);
         let step = best_of(20, || {
-            model.step(&mlp, &mut pass, &pairs, &map);
+            model.step(&mlp, &mut pass, &batch, &map);
             decay(&mut model.parameters, 1.0 - 2e-5);
             adam.step(&mut model.parameters, &model.gradient, 2e-4);
         });

@@ -96,6 +96,12 @@ fn cases() -> Vec<Case> {
         ),
         case("csv", 10, separated(&table, ","), table_of(Format::Csv, None)),
         case("parquet list", 6, parquet_list(&table, 4), table_of(Format::Parquet, None)),
+        case(
+            "parquet vectors with names",
+            3,
+            parquet_named_vectors(&table, &["word"; 6]),
+            table_of(Format::Parquet, None),
+        ),
         case("parquet columns", 6, parquet_columns(&table), table_of(Format::Parquet, None)),
         case("facts csv", 6, facts, facts_of(Format::Csv)),
         case(

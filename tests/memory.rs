@@ -9,7 +9,7 @@ use factsmith::pipeline::profile::Profile;
 use factsmith::pipeline::store::Store;
 
 /// Experiment, cell, and the peak of a run of it in megabytes: `ru_maxrss` on Linux, one thread.
-const MEASURED: [(&str, &str, f64); 25] = [
+const MEASURED: [(&str, &str, f64); 27] = [
     ("random_decoders", "dimension = 32; facts_per_d2 = 1.0; kappa = 1; multiple = 1", 49.0),
     ("random_decoders", "dimension = 64; facts_per_d2 = 0.5; kappa = 1; multiple = 1", 60.0),
     ("encoders", "encoder = \"gadget\"; dimension = 64; facts_per_d2 = 0.5; outputs = 16", 126.0),
@@ -32,6 +32,13 @@ const MEASURED: [(&str, &str, f64); 25] = [
     ("ssfr", "method = \"ntk\"; dimension = 128; facts = 4096; size = 1024", 108.0),
     ("ssfr", "method = \"hebbian_whitened\"; dimension = 128; facts = 4096; size = 1024", 98.0),
     ("ssfr", "method = \"hebbian_fitted\"; dimension = 128; facts = 4096; size = 1024", 154.0),
+    ("noise_floor", "dimension = 90; facts = 1012; junk_length = 16; attention_steps = 100", 54.0),
+    (
+        "insertion",
+        "schedule = \"insert_then_train\"; method = \"hebbian_fitted\"; dimension = 64; facts = 512; size = 100; \
+         junk_length = 9; junk_tokens = 9; attention_steps = 100",
+        53.0,
+    ),
     ("language", "dimension = 32; facts = 64; hidden = 16; mlp_steps = 100; steps = 100; LANGUAGE", 50.0),
     ("language", "dimension = 128; facts = 2048; hidden = 64; mlp_steps = 50; steps = 50; LANGUAGE", 223.0),
     (

@@ -1,18 +1,19 @@
 //! `factsmith build`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde_json::json;
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
+use super::mlp_output::{precision, refuse_to_overwrite};
+use super::recipe::Recipe;
 use crate::error::{Error, Result, unknown};
-use crate::methods::family::{Built, Family, Ground, refuse_beyond_memory, search};
+use crate::methods::family::Built;
 use crate::methods::{METHODS, Method};
 use crate::mlp::saved::{self, Precision};
 use crate::mlp::verification::{Certainty, Verified, verify};
-use crate::pipeline::progress::tell;
 
 /// Build an MLP that stores facts, by any construction
 ///
@@ -58,15 +59,11 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     refuse_to_overwrite(&arguments.output, &arguments.facts.files())?;
     let facts = arguments.facts.read()?;
     let started = Instant::now();
-    let ground = Ground::new(&facts.set, arguments.seed);
-    let mut family = method.family(&ground, arguments.steps)?;
-    let size = match arguments.size {
-        Some(0) => return Err(Error::input("a size of 0").fix("use at least 1, or --smallest")),
-        Some(size) => size,
-        None => smallest(family.as_mut(), method, &facts)?,
-    };
-    refuse_beyond_memory(&format!("an MLP of size {size}"), family.bytes(size))?;
-    let mut built = family.build(size)?;
+    if arguments.size == Some(0) {
+        return Err(Error::input("a size of 0").fix("use at least 1, or --smallest"));
+    }
+    let recipe = Recipe { method, seed: arguments.seed, steps: arguments.steps };
+    let (size, mut built) = recipe.follow(&facts.set, arguments.size)?;
     if precision == Precision::Single {
         // What is said of the MLP is said of the weights in the file.
         built.mlp = built.mlp.rounded_to_single();
@@ -77,40 +74,14 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         return Err(inexact(size, stored, facts.set.len(), &built));
     }
     let seconds = started.elapsed().as_secs_f64();
-    let made = json!({
-        "factsmith": env!("CARGO_PKG_VERSION"),
-        "method": arguments.method,
-        "size": size,
-        "seed": arguments.seed,
-        "steps": method.is_trained().then_some(arguments.steps),
-        "facts": facts.set.len(),
-    });
-    saved::write(&arguments.output, &built.mlp, precision, &made)?;
+    saved::write(&arguments.output, &built.mlp, precision, &recipe.made(size, facts.set.len()))?;
     report(arguments, context, &facts, size, &built, &verified, seconds)?;
     Ok(u8::from(stored < facts.set.len()))
-}
-
-/// The file to write may be none of those that are read.
-fn refuse_to_overwrite(output: &Path, inputs: &[&Path]) -> Result<()> {
-    let Ok(output) = output.canonicalize() else { return Ok(()) };
-    match inputs.iter().find(|input| input.canonicalize().is_ok_and(|input| input == output)) {
-        Some(input) => Err(Error::input(format!("'{}' is read and would be overwritten", input.display()))
-            .fix("name another file with --output")),
-        None => Ok(()),
-    }
 }
 
 fn method(name: &str) -> Result<Method> {
     let found = METHODS.iter().find(|about| about.name == name).map(|about| about.method);
     found.ok_or_else(|| unknown("method", name, METHODS.iter().map(|about| about.name)))
-}
-
-fn precision(name: &str) -> Result<Precision> {
-    match name {
-        "single" => Ok(Precision::Single),
-        "double" => Ok(Precision::Double),
-        other => Err(unknown("precision", other, ["single", "double"])),
-    }
 }
 
 /// The error of a search whose codes decode and whose encoder does not give them.
@@ -119,20 +90,6 @@ fn inexact(size: usize, stored: usize, count: usize, built: &Built) -> Error {
         built.relative_residual.map_or_else(String::new, |residual| format!(": its encoder is off by {residual:.0e}"));
     Error::failure(format!("at size {size} the built MLP stores {stored} of {count} facts{off}"))
         .fix("use another method (factsmith methods), --precision double, or a size of your own with --size; nothing was written")
-}
-
-fn smallest(family: &mut dyn Family, method: Method, facts: &Facts) -> Result<usize> {
-    let count = facts.set.len();
-    let found = search(family, count, |size, stored| tell(&format!("size {size}: {stored} of {count} facts")))?;
-    found.size.ok_or_else(|| {
-        let largest = found.probes.keys().next_back().copied().unwrap_or(0);
-        Error::failure(format!(
-            "{} stores at most {} of {count} facts at sizes up to {largest}",
-            method.about().title,
-            found.best()
-        ))
-        .fix("use another method (factsmith methods), or leave facts out")
-    })
 }
 
 fn report(

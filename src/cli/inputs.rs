@@ -7,6 +7,7 @@ use crate::facts::files::names::Names;
 use crate::facts::files::rows::{Pick, RowList};
 use crate::facts::files::{Picked, Source, TableFile};
 use crate::memory;
+use crate::num::statistics::largest_magnitude;
 
 /// Which rows of a table are read.
 #[derive(Args, Debug)]
@@ -48,6 +49,7 @@ impl Input {
         let rows = pick.resolve(file.rows()).map_err(|error| error.at(source))?;
         check_memory(rows.len(), file.columns(), memory::available()).map_err(|error| error.at(source))?;
         let picked = Picked { table: file.read(&rows)?, rows };
+        check_magnitude(&picked).map_err(|error| error.at(source))?;
         Ok(Self { source: source.clone(), total: file.rows(), picked, names })
     }
 
@@ -69,6 +71,28 @@ impl Input {
     }
 }
 
+/// Beyond these, products of a few numbers are no numbers any more.
+const LARGEST: f64 = 1e50;
+const SMALLEST: f64 = 1e-50;
+
+fn check_magnitude(picked: &Picked) -> Result<()> {
+    let advice = "scale the table, for example to rows of lengths around 1";
+    if let Some(((place, column), number)) = picked.table.indexed_iter().find(|(_, number)| number.abs() > LARGEST) {
+        let row = picked.rows[place];
+        return Err(Error::input(format!(
+            "the number at row {row}, column {column} is {number:e}: too large to compute with"
+        ))
+        .fix(format!("leave out row {row}, or {advice}")));
+    }
+    let largest = largest_magnitude(picked.table.view());
+    if largest > 0.0 && largest < SMALLEST {
+        return Err(
+            Error::input(format!("no number is larger than {largest:e}: too small to compute with")).fix(advice)
+        );
+    }
+    Ok(())
+}
+
 fn check_memory(rows: usize, columns: usize, available: Option<u64>) -> Result<()> {
     let needed = (rows as u64).saturating_mul(columns as u64).saturating_mul(8 * COPIES);
     match available {
@@ -85,6 +109,19 @@ fn check_memory(rows: usize, columns: usize, available: Option<u64>) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::array;
+
+    #[test]
+    fn numbers_that_products_cannot_hold_are_refused_with_their_row() {
+        let picked = |table| Picked { table, rows: vec![4, 9] };
+        let error = check_magnitude(&picked(array![[1.0, 2.0], [1.0, -1e200]])).unwrap_err();
+        assert!(error.to_string().contains("row 9, column 1 is -1e200"), "{error}");
+        assert_eq!(error.exit_code(), 2);
+        let error = check_magnitude(&picked(array![[1e-200, 2e-200], [0.0, 1e-210]])).unwrap_err();
+        assert!(error.to_string().contains("no number is larger than 2e-200"), "{error}");
+        assert!(check_magnitude(&picked(array![[1e-200, 1.0], [1e-210, 1e40]])).is_ok());
+        assert!(check_magnitude(&picked(array![[0.0, 0.0], [0.0, 0.0]])).is_ok());
+    }
 
     #[test]
     fn a_table_larger_than_the_memory_is_refused_before_it_is_read() {

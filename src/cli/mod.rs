@@ -5,6 +5,8 @@ mod build;
 mod claims;
 mod compare;
 mod completions;
+mod digits;
+mod edit;
 mod explain;
 mod export;
 mod fact_inputs;
@@ -16,8 +18,10 @@ mod language;
 mod man;
 mod measure;
 mod methods;
+mod mlp_output;
 mod notebook;
 mod plan;
+mod recipe;
 mod replay;
 mod rules;
 mod run;
@@ -111,6 +115,7 @@ enum Command {
     Measure(Box<measure::Arguments>),
     Methods(methods::Arguments),
     Build(Box<build::Arguments>),
+    Edit(Box<edit::Arguments>),
     Show(show::Arguments),
     Language(Box<language::Arguments>),
     Notebook(notebook::Arguments),
@@ -181,6 +186,7 @@ impl Command {
             Self::Measure(arguments) => measure::execute(&arguments, context),
             Self::Methods(arguments) => methods::execute(&arguments, context),
             Self::Build(arguments) => build::execute(&arguments, context),
+            Self::Edit(arguments) => edit::execute(&arguments, context),
             Self::Show(arguments) => show::execute(&arguments, context),
             Self::Language(arguments) => language::execute(&arguments, context),
             Self::Notebook(arguments) => notebook::execute(&arguments, context),

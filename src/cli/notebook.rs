@@ -102,6 +102,10 @@ fn tables_folder(notebook: &Reader, context: &Context) -> Result<PathBuf> {
             folders.push(folder);
         }
     }
+    // A notebook that reads no tables gets the folder of a person's own.
+    if notebook.stages.is_empty() {
+        folders.push(context.options.results.join(context.profile()?.name()));
+    }
     match folders.as_slice() {
         [folder] => std::path::absolute(folder).map_err(|error| Error::io("find", folder, &error)),
         _ => Err(Error::input(format!("the notebook '{}' reads tables of several runs", notebook.name))

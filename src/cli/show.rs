@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Context;
+use super::digits::significant;
 use crate::error::Result;
 use crate::mlp::network::Mlp;
 use crate::mlp::saved;
@@ -37,13 +38,13 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let shapes: Vec<String> =
         mlp.matrices().iter().map(|(name, matrix)| format!("{name} {} × {}", matrix.nrows(), matrix.ncols())).collect();
     context.print(&format!(
-        "{}\n  weights         {}\n  hidden units    {}\n  parameters      {}\n  weight norm     {:.4}\n  largest weight  {:.4}\n  made            {made}\n",
+        "{}\n  weights         {}\n  hidden units    {}\n  parameters      {}\n  weight norm     {}\n  largest weight  {}\n  made            {made}\n",
         architecture(&mlp),
         shapes.join(", "),
         mlp.hidden(),
         mlp.parameters(),
-        mlp.weight_norm(),
-        mlp.largest_weight(),
+        significant(mlp.weight_norm(), 5),
+        significant(mlp.largest_weight(), 5),
     ))?;
     Ok(0)
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Context;
 use super::fact_inputs::FactOptions;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mlp::saved;
 use crate::mlp::verification::{Certainty, verify};
 
@@ -15,15 +15,7 @@ use crate::mlp::verification::{Certainty, verify};
 pub fn verify_facts(file: &Path, facts: &FactOptions, worst: usize, context: &mut Context) -> Result<u8> {
     let (mlp, _) = saved::read(file)?;
     let facts = facts.read()?;
-    if mlp.down().nrows() != facts.set.dimension() || mlp.matrices()[0].1.ncols() != facts.set.dimension() {
-        return Err(Error::input(format!(
-            "the MLP works in {} dimensions, keys and values have {}",
-            mlp.down().nrows(),
-            facts.set.dimension()
-        ))
-        .at(file.display())
-        .fix("give the keys and values that the MLP was built for"));
-    }
+    facts.check_dimension(&mlp).map_err(|error| error.at(file.display()))?;
     let verified = verify(&mlp, &facts.set);
     let mut order: Vec<usize> = (0..facts.set.len()).collect();
     order.sort_by(|a, b| verified.margins[*a].total_cmp(&verified.margins[*b]));

@@ -7,6 +7,8 @@
 
 pub mod alpha_edit;
 pub mod clip;
+pub mod in_place;
+pub mod least_change;
 pub mod memit;
 pub mod rome;
 

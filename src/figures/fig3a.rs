@@ -1,12 +1,12 @@
 //! Fig 3a (and 7) of 2512.00207: the smallest MLP that a transformer can use.
 
-use super::scaling::{Shown, bounds, curve_series};
-use super::{Axis, Colour, Figure, Panel, Series, nothing_to_draw};
+use super::scaling::{Curve, Shown, bounds, curves_with_rows_of_crosses, room_for_crosses};
+use super::{Axis, Colour, Figure, Panel, nothing_to_draw};
 use crate::error::Result;
 use crate::paper::ssfr_rows::{Use, dimensions, searched, uses};
 use crate::table::Table;
 
-const METHODS: [Shown; 6] = [
+static METHODS: [Shown; 6] = [
     Shown { method: "gradient_descent", label: "gradient descent (SwiGLU)", colour: Colour::Blue },
     Shown { method: "gradient_descent_relu", label: "gradient descent (ReLU)", colour: Colour::Sky },
     Shown { method: "gadget_jl_wide", label: "constructed (gadgets\nwith slack + JL)", colour: Colour::Vermilion },
@@ -23,22 +23,31 @@ pub fn figure(table: &Table) -> Result<Figure> {
     let x = Axis::logarithmic_around("facts F", own().map(|row| row.facts as f64));
     let y = Axis::logarithmic_around("MLP parameters", tried);
     let (Some(x), Some(y)) = (x, y) else { return Err(nothing_to_draw("there was no search")) };
-    // Room above for the crosses of searches without a size.
-    let y = Axis { high: 2.5 * y.high, low: y.low / 4.0, ..y };
-    let panel = |dimension: i64| Panel {
-        title: format!("d = {dimension}"),
-        x: x.clone(),
-        y: y.clone(),
-        series: METHODS.iter().flat_map(|shown| series(&rows, shown, dimension, &y)).chain(bounds(&x)).collect(),
-        notes: vec!["fact-adaptive accuracy above 99 %, best of the seeds".to_owned()],
+    // Room below for the information bound.
+    let low = Axis { low: y.low / 4.0, ..y };
+    let y = dimensions(&rows).into_iter().fold(low.clone(), |y, dimension| {
+        let own = room_for_crosses(low.clone(), &curves(&rows, dimension));
+        Axis { high: y.high.max(own.high), ..y }
+    });
+    let panel = |dimension: i64| {
+        let curves = curves_with_rows_of_crosses(&curves(&rows, dimension), &y);
+        Panel {
+            title: format!("d = {dimension}"),
+            x: x.clone(),
+            y: y.clone(),
+            series: curves.into_iter().chain(bounds(&x)).collect(),
+            notes: vec!["fact-adaptive accuracy above 99 %, best of the seeds".to_owned()],
+        }
     };
     let panels = dimensions(&rows).into_iter().map(panel).collect();
     Ok(Figure { title: "The smallest MLP that a transformer can use (Fig 3a)".to_owned(), panels })
 }
 
-fn series(rows: &[Use], shown: &Shown, dimension: i64, y: &Axis) -> Vec<Series> {
-    let points = searched(rows, shown.method, dimension).into_iter().map(|point| (point.facts, point.parameters));
-    let short = shown.label.split(" (").next().unwrap_or(shown.label);
-    let none = format!("{short}:\nno size searched is usable");
-    curve_series(&points.collect::<Vec<_>>(), (shown.label, &none), shown.colour, y)
+fn curves(rows: &[Use], dimension: i64) -> Vec<Curve<'static>> {
+    let curve = |shown: &'static Shown| {
+        let points = searched(rows, shown.method, dimension).into_iter().map(|point| (point.facts, point.parameters));
+        let short = shown.label.split(" (").next().unwrap_or(shown.label);
+        Curve { shown, none: format!("{short}:\nno size searched is usable"), points: points.collect() }
+    };
+    METHODS.iter().map(curve).collect()
 }

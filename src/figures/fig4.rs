@@ -28,7 +28,10 @@ pub fn figure(table: &Table) -> Result<Figure> {
         notes: vec![note.to_owned(), "mean of the seeds".to_owned()],
     };
     let ratios = series(&rows, |rows, kind, percent, seed| ratio(rows, kind, percent, seed));
-    let highest = ratios.iter().flat_map(|series| &series.points).map(|(_, ratio)| *ratio).fold(1.2, f64::max);
+    let tried = ratios.iter().flat_map(|series| &series.points).map(|(_, ratio)| *ratio);
+    let Some(ratio_axis) = Axis::logarithmic_around("perplexity after / before", tried.chain([1.0])) else {
+        return Err(nothing_to_draw("no edit was evaluated on the other tokens"));
+    };
     Ok(Figure {
         title: "Editing facts of a language model (Fig 4)".to_owned(),
         panels: vec![
@@ -44,12 +47,7 @@ pub fn figure(table: &Table) -> Result<Figure> {
                 score_axis,
                 series(&rows, |rows, kind, percent, seed| score(rows, kind, percent, seed, Choice::HeldOut)),
             ),
-            panel(
-                "all other tokens",
-                "of the edit with the best score",
-                Axis::linear("perplexity after / before", 0.8, 1.05 * highest),
-                ratios,
-            ),
+            panel("all other tokens", "of the edit with the best score", ratio_axis, ratios),
         ],
     })
 }

@@ -14,6 +14,8 @@ mod fig4;
 mod fig5;
 mod fig6;
 mod fig9;
+mod insertion;
+mod noise_floor;
 mod render;
 pub mod rho_distribution;
 mod scaling;
@@ -96,7 +98,7 @@ pub struct Entry {
 }
 
 /// Every figure that `pipeline.toml` can name.
-pub const FIGURES: [Entry; 13] = [
+pub const FIGURES: [Entry; 15] = [
     Entry { name: "fig1", stages: &["constructions"], make: |tables| fig1::figure(&tables("constructions")?) },
     Entry { name: "fig2b", stages: &["constructions"], make: |tables| fig2b::figure(&tables("constructions")?) },
     Entry { name: "fig2c", stages: &["constructions"], make: |tables| fig2c::figure(&tables("constructions")?) },
@@ -113,6 +115,12 @@ pub const FIGURES: [Entry; 13] = [
     Entry { name: "fig3a", stages: &["ssfr"], make: |tables| fig3a::figure(&tables("ssfr")?) },
     Entry { name: "fig3b", stages: &["ssfr"], make: |tables| fig3b::figure(&tables("ssfr")?) },
     Entry { name: "fig3c", stages: &["ssfr"], make: |tables| fig3c::figure(&tables("ssfr")?) },
+    Entry {
+        name: "noise_floor",
+        stages: &["noise_floor"],
+        make: |tables| noise_floor::figure(&tables("noise_floor")?),
+    },
+    Entry { name: "insertion", stages: &["insertion"], make: |tables| insertion::figure(&tables("insertion")?) },
     Entry {
         name: "decodability",
         stages: &["decodability"],

@@ -42,6 +42,43 @@ pub fn curve_series(points: &[(f64, Option<f64>)], labels: (&str, &str), colour:
     ]
 }
 
+/// What one method found, as a figure shows it.
+pub struct Curve<'a> {
+    pub shown: &'a Shown<'a>,
+    /// The label of its crosses.
+    pub none: String,
+    /// Sizes by number of facts.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+impl Curve<'_> {
+    fn has_crosses(&self) -> bool {
+        self.points.iter().any(|(_, size)| size.is_none())
+    }
+}
+
+/// The distance of rows of crosses: none hides another.
+const ROW: f64 = 1.5;
+
+/// The axis with room at the top for a row of crosses of each method that has some.
+pub fn room_for_crosses(y: Axis, curves: &[Curve]) -> Axis {
+    let rows = curves.iter().filter(|curve| curve.has_crosses()).count();
+    Axis { high: y.high * ROW.powi(rows as i32), ..y }
+}
+
+/// Curves of several methods, the crosses of each in a row of their own.
+pub fn curves_with_rows_of_crosses(curves: &[Curve], y: &Axis) -> Vec<Series> {
+    let mut top = y.clone();
+    let mut series = Vec::new();
+    for curve in curves {
+        series.extend(curve_series(&curve.points, (curve.shown.label, &curve.none), curve.shown.colour, &top));
+        if curve.has_crosses() {
+            top.high /= ROW;
+        }
+    }
+    series
+}
+
 /// Parameters that hold `F·log₂F` bits.
 fn bound_at(facts: f64, bits_per_parameter: f64) -> f64 {
     facts * facts.log2() / bits_per_parameter

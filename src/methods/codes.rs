@@ -40,7 +40,7 @@ pub fn shortest(codes: &mut dyn Codes, ground: &Ground) -> Result<usize> {
     let found = smallest_size(codes.lengths(), values, |length| codes.decoded(length))?;
     found.size.ok_or_else(|| {
         Error::input(format!("no codes of up to {} numbers decode all {values} values", codes.lengths().largest))
-            .fix("whiten the values, or use another decoder")
+            .fix("use a method with another decoder (factsmith methods)")
     })
 }
 

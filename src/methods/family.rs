@@ -53,7 +53,7 @@ impl<'a> Ground<'a> {
             Some(twin) => format!("values {} and {twin} are equal", found.weakest),
             None => format!("no direction separates value {} from all others", found.weakest),
         };
-        Err(Error::input(reason).fix("leave such values out, or whiten the values"))
+        Err(Error::input(reason).fix("leave such values out"))
     }
 
     /// F·log₂(n) bits: what the facts hold.

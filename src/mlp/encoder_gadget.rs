@@ -99,7 +99,7 @@ fn singular(keys: &Array2<f64>, reason: &str) -> Error {
     let error = Error::input(format!("the encoder's linear system is singular to working precision ({reason})"));
     match equal_rows(keys) {
         Some((first, second)) => error.fix(format!("keys {first} and {second} are equal: give every fact its own key")),
-        None => error.fix("give the encoder some slack, or remove nearly equal keys"),
+        None => error.fix("remove keys that are equal or nearly so, or use another method (factsmith methods)"),
     }
 }
 

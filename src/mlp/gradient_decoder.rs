@@ -113,7 +113,7 @@ impl Training {
         let found = decode(&self.decoded, &self.values, &self.own, &mut self.logits, &mut self.decoded_gradient);
         if !found.loss.is_finite() {
             return Err(Error::failure(format!("training the decoder diverged: the loss is {}", found.loss))
-                .fix("use a smaller learning rate"));
+                .fix("bring keys and values to lengths around 1"));
         }
         let (code_gradient, map_gradient) = self.gradient.split_at_mut(count * size);
         general_mat_mul(1.0, &self.decoded_gradient, &map.t(), 0.0, &mut matrix_mut(code_gradient, count, size));

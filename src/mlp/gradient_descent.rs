@@ -82,7 +82,7 @@ pub fn train(
         loss = found.loss / facts.len() as f64;
         if !loss.is_finite() {
             return Err(Error::failure(format!("training diverged: the loss at step {step} is {loss}"))
-                .fix("use a smaller learning rate"));
+                .fix("bring keys and values to lengths around 1"));
         }
         if found.correct == facts.len() {
             let mlp = trainer.network.mlp();

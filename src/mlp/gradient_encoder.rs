@@ -53,7 +53,7 @@ pub fn train(
         loss = squared_error(&mut network, &targets);
         if !loss.is_finite() {
             return Err(Error::failure(format!("training the encoder diverged: the loss at step {step} is {loss}"))
-                .fix("use a smaller learning rate"));
+                .fix("bring keys and values to lengths around 1"));
         }
         network.backward();
         let rate = cosine(settings.learning_rate, settings.final_learning_rate, step, settings.steps);

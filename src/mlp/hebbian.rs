@@ -162,7 +162,7 @@ pub fn ridge_readout(features: &Features, facts: &FactSet, ridge: f64) -> Result
     };
     solved.map_err(|error| {
         Error::input(format!("the features do not determine a readout: {}", error.what()))
-            .fix("use a larger ridge, or remove keys that are equal or nearly so")
+            .fix("remove keys that are equal or nearly so, or bring keys to lengths around 1")
     })
 }
 

@@ -193,7 +193,8 @@ fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<
         system.apply(&direction, &mut image);
         let curvature = inner(&direction, &image);
         if curvature.is_nan() || curvature <= 0.0 {
-            return Err(Error::failure("the fit of the features lost positive definiteness").fix("use a larger ridge"));
+            return Err(Error::failure("the fit of the features lost positive definiteness")
+                .fix("remove keys that are equal or nearly so, or use another method (factsmith methods)"));
         }
         let step = product / curvature;
         x.scaled_add(A::of(step), &direction);

@@ -155,6 +155,15 @@ impl Mlp {
         starts.map(of).sum()
     }
 
+    /// The MLP with something added to its output matrix: `W_down ← W_down + update`, d×H.
+    pub fn with_update(mut self, update: &Array2<f64>) -> Self {
+        match &mut self {
+            Self::Gated(mlp) => mlp.down += update,
+            Self::Plain(mlp) => mlp.down += update,
+        }
+        self
+    }
+
     /// The MLP with a linear map behind it: `W_down ← map·W_down`, and so the output bias. `map` p×d.
     pub fn then(mut self, map: &Array2<f64>) -> Self {
         match &mut self {

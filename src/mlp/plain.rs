@@ -15,6 +15,12 @@ pub struct PlainMlp {
 }
 
 impl PlainMlp {
+    /// An MLP that puts out what it is given.
+    pub fn identity(dimension: usize) -> Self {
+        let eye = Array2::eye(dimension);
+        Self { weights: eye.clone(), bias: None, down: eye, output_bias: None, activation: Activation::Identity }
+    }
+
     /// Number of parameters: every entry of the matrices and of the biases there are.
     pub fn parameters(&self) -> usize {
         let biases = self.bias.as_ref().map_or(0, Array1::len) + self.output_bias.as_ref().map_or(0, Array1::len);

@@ -9,15 +9,21 @@ pub mod decodability;
 pub mod encoders;
 pub mod fact_editing;
 pub mod fact_sets;
+pub mod insertion;
+pub mod insertion_rows;
 pub mod language;
 pub mod language_base;
 pub mod language_rows;
 pub mod measures;
+pub mod noise_floor;
+pub mod noise_rows;
 pub mod random_decoders;
 pub mod ssfr;
 pub mod ssfr_rows;
 pub mod ssfr_setting;
 pub mod storage_cost;
+pub mod successor_setting;
+pub mod usable_sizes;
 
 /// Every experiment that `pipeline.toml` can name.
 pub fn experiments() -> Vec<&'static dyn Experiment> {
@@ -30,5 +36,7 @@ pub fn experiments() -> Vec<&'static dyn Experiment> {
         &ssfr::Ssfr,
         &language::Language,
         &fact_editing::FactEditing,
+        &noise_floor::NoiseFloor,
+        &insertion::Insertion,
     ]
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ssfr_setting::{Change, Facts, Outcome, Setting};
-use crate::capacity::{Range, smallest_size};
+use super::usable_sizes::{Building, PROBES, range_from, usable_parameters, usable_range};
+use crate::capacity::smallest_size;
 use crate::error::{Error, Result};
 use crate::methods::Method;
 use crate::methods::family::{Family, Ground, search};
@@ -36,8 +37,9 @@ pub struct Point {
     /// Whitening strength of the embeddings that the MLP is made for.
     #[serde(default)]
     pub alpha: f64,
+    /// One, or several around MLPs of one size, a row each: the MLPs are the same for all.
     #[serde(default = "paper_learning_rate")]
-    pub learning_rate: f64,
+    pub learning_rate: Rates,
     /// Steps of the transformer's training, each of 1,280 sequences.
     #[serde(default = "paper_steps")]
     pub attention_steps: usize,
@@ -45,14 +47,40 @@ pub struct Point {
     pub junk_tokens: usize,
     #[serde(default)]
     pub change: Change,
+    /// Where a search for the smallest usable size starts, as a multiple of the size that is predicted to store every fact;
+    /// 0: at the smallest size that stores every fact, which is searched before. That first search trains MLPs that fail, each
+    /// for all its steps.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub search_from: f64,
+}
+
+/// Learning rates of the transformer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Rates {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+impl Rates {
+    fn all(&self) -> &[f64] {
+        match self {
+            Self::One(rate) => std::slice::from_ref(rate),
+            Self::Several(rates) => rates,
+        }
+    }
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 fn one() -> f64 {
     1.0
 }
 
-fn paper_learning_rate() -> f64 {
-    training::Settings::default().learning_rate
+fn paper_learning_rate() -> Rates {
+    Rates::One(training::Settings::default().learning_rate)
 }
 
 fn paper_steps() -> usize {
@@ -75,13 +103,11 @@ const FIELDS: &[&str] = &[
     "attention_steps",
     "junk_tokens",
     "change",
+    "search_from",
 ];
 
 /// Fact-adaptive accuracy above which an MLP counts as usable (A.2.3).
 const USABLE: f64 = 0.99;
-/// The largest MLP searched, as a multiple of the smallest that stores every fact, and the precision of the search.
-const LARGEST: usize = 16;
-const PRECISION: f64 = 0.1;
 /// Sets the random parts of the other MLP apart from those of the one trained with.
 const OTHER: u64 = 1 << 32;
 
@@ -112,13 +138,23 @@ impl Experiment for Ssfr {
                 .fix("use 2 to 1,000,000 facts and at least one dimension"));
         }
         point.method.check_steps(point.steps)?;
-        let rate_is_sound = point.learning_rate.is_finite() && point.learning_rate > 0.0;
-        if !rate_is_sound || point.attention_steps == 0 || point.junk_tokens == 0 {
+        let rates = point.learning_rate.all();
+        let rates_are_sound = !rates.is_empty() && rates.iter().all(|rate| rate.is_finite() && *rate > 0.0);
+        if !rates_are_sound || point.attention_steps == 0 || point.junk_tokens == 0 {
             return Err(Error::input(format!(
-                "{} steps at a learning rate of {} with {} junk tokens",
-                point.attention_steps, point.learning_rate, point.junk_tokens
+                "{} steps at learning rates of {rates:?} with {} junk tokens",
+                point.attention_steps, point.junk_tokens
             ))
             .fix("use a positive learning rate, and at least one step and one junk token"));
+        }
+        let is_search = point.size == 0;
+        if is_search && rates.len() > 1 {
+            return Err(Error::input(format!("a search with the learning rates {rates:?}"))
+                .fix("give a search one learning rate, or give 'size'"));
+        }
+        if !(point.search_from >= 0.0 && point.search_from.is_finite()) || (!is_search && point.search_from > 0.0) {
+            return Err(Error::input(format!("search_from is {} and size {}", point.search_from, point.size))
+                .fix("use 0 or a positive multiple, and none with 'size'"));
         }
         experiment::canonical(&point)
     }
@@ -149,88 +185,119 @@ impl Experiment for Ssfr {
         let (own_ground, other_ground) = (Ground::new(&own.coded, seed), Ground::new(&other.coded, seed + OTHER));
         let mut own_family = point.method.family(&own_ground, point.steps)?;
         let mut other_family = point.method.family(&other_ground, point.steps)?;
-        let mut probe = |size: usize, own_family: &mut dyn Family| -> Result<Probe> {
+        let mut stored = |size: usize, own_family: &mut dyn Family| -> Result<Stored> {
             let mlp = own.fold(own_family.build(size)?.mlp);
             let other_mlp = other.fold(other_family.build(size)?.mlp);
-            let settings = training::Settings {
-                learning_rate: point.learning_rate,
-                most_steps: point.attention_steps,
-                ..training::Settings::default()
-            };
-            let outcome = setting.outcome(&tokens, settings, (&own.raw, &mlp), (&other.raw, &other_mlp))?;
-            Ok(Probe { size, stored: mlp.stored(&own.raw), other_stored: other_mlp.stored(&other.raw), mlp, outcome })
+            Ok(Stored {
+                size,
+                stored: mlp.stored(&own.raw),
+                other_stored: other_mlp.stored(&other.raw),
+                mlp,
+                other_mlp,
+            })
+        };
+        let trained = |stored: &Stored, learning_rate: f64| {
+            let most_steps = point.attention_steps;
+            let settings = training::Settings { learning_rate, most_steps, ..training::Settings::default() };
+            setting.outcome(&tokens, settings, (&own.raw, &stored.mlp), (&other.raw, &stored.other_mlp))
         };
         if point.size > 0 {
-            return Ok(vec![record(&own, None, Some(&probe(point.size, &mut *own_family)?), 1)?]);
+            let stored = stored(point.size, own_family.as_mut())?;
+            return rows(&own, &stored, &point.learning_rate, |rate| trained(&stored, rate));
         }
-        let storing = search(own_family.as_mut(), point.facts, |_, _| {})?.size;
-        let Some(storing) = storing else { return Ok(vec![record(&own, None, None, 0)?]) };
+        let (storing, range) = match point.search_from {
+            0.0 => {
+                let storing = search(own_family.as_mut(), point.facts, |_, _| {})?.size;
+                let Some(storing) = storing else { return Ok(vec![record(&own, None, None, 0)?]) };
+                (Some(storing), usable_range(storing, own_family.sizes()))
+            }
+            multiple => (None, range_from(multiple, own_family.sizes())),
+        };
+        let rate = point.learning_rate.all()[0];
         let mut probes = BTreeMap::new();
-        let range = usable_range(storing, own_family.sizes());
         let found = smallest_size(range, point.facts, |size| {
-            let probe = probes.entry(size).or_insert(probe(size, &mut *own_family)?);
-            Ok(probe.passed(point.facts))
+            let stored = stored(size, own_family.as_mut())?;
+            // A transformer recalls no more than the MLP holds.
+            let can_be_usable = stored.other_stored as f64 > USABLE * point.facts as f64;
+            let outcome = can_be_usable.then(|| trained(&stored, rate)).transpose()?;
+            let passed = outcome.as_ref().map_or(0, |outcome| passed(outcome, point.facts));
+            probes.insert(size, (stored, outcome));
+            Ok(passed)
         })?;
-        let best = found.size.and_then(|size| probes.get(&size)).or_else(|| most_accurate(&probes));
-        Ok(vec![record(&own, Some(storing), best, probes.len())?])
+        let count = probes.len();
+        let usable = found.size.and_then(|size| probes.remove(&size));
+        let best = usable.or_else(|| probes.into_values().max_by(|(_, a), (_, b)| recalled(a).total_cmp(&recalled(b))));
+        let best = best.and_then(|(stored, outcome)| Some((stored, outcome?)));
+        Ok(vec![record(&own, storing, best.as_ref().map(|(stored, outcome)| (stored, outcome)), count)?])
     }
 }
 
-/// A transformer around an MLP of one size.
-struct Probe {
+/// A row for each learning rate; what several are given carries its own.
+fn rows(own: &Facts, stored: &Stored, rates: &Rates, trained: impl Fn(f64) -> Result<Outcome>) -> Result<Vec<Record>> {
+    let row = |rate: &f64| record(own, None, Some((stored, &trained(*rate)?)), 1);
+    match rates {
+        Rates::One(rate) => Ok(vec![row(rate)?]),
+        Rates::Several(rates) => {
+            rates.iter().map(|rate| Ok(Record::new().with("learning_rate", *rate).and(row(rate)?))).collect()
+        }
+    }
+}
+
+/// MLPs of one size.
+struct Stored {
     size: usize,
     mlp: Mlp,
+    /// The one of other facts.
+    other_mlp: Mlp,
     /// Facts that the MLPs store by themselves.
     stored: usize,
     other_stored: usize,
-    outcome: Outcome,
 }
 
-impl Probe {
-    fn is_usable(&self) -> bool {
-        self.outcome.other.accuracy > USABLE
-    }
-
-    /// All facts where the MLP is usable, as many as are recalled otherwise.
-    fn passed(&self, facts: usize) -> usize {
-        if self.is_usable() { facts } else { (self.outcome.other.accuracy * facts as f64) as usize }
-    }
+fn is_usable(outcome: &Outcome) -> bool {
+    outcome.other.accuracy > USABLE
 }
 
-/// From the smallest MLP that stores every fact upwards.
-fn usable_range(storing: usize, sizes: Range) -> Range {
-    let largest = (LARGEST * storing).min(sizes.largest).max(storing);
-    Range { smallest: storing, largest, predicted: storing.div_ceil(2) * 3, step: 1.5, precision: PRECISION }
+/// All facts where the MLP is usable, as many as are recalled otherwise.
+fn passed(outcome: &Outcome, facts: usize) -> usize {
+    if is_usable(outcome) { facts } else { (outcome.other.accuracy * facts as f64) as usize }
 }
 
-fn most_accurate(probes: &BTreeMap<usize, Probe>) -> Option<&Probe> {
-    probes.values().max_by(|a, b| a.outcome.other.accuracy.total_cmp(&b.outcome.other.accuracy))
+fn recalled(outcome: &Option<Outcome>) -> f64 {
+    outcome.map_or(0.0, |outcome| outcome.other.accuracy)
 }
 
 /// Seconds of one core: the transformers trained, and the MLPs they are trained around.
 fn predicted_seconds(point: &Point) -> f64 {
     let (facts, dimension) = (point.facts as f64, point.dimension as f64);
     let batch = training::Settings::default().batch as f64;
-    let parameters = match point.method {
-        Method::GradientDescent | Method::GradientDescentRelu | Method::GradientDescentBilinear => facts * facts.log2(),
-        _ => 3.0 * facts * dimension,
-    };
+    let parameters = usable_parameters(point.method, facts);
     let step = 3e-4 + 2e-11 * batch * (2.0 * facts * dimension + 2.0 * parameters);
     let evaluations = 2.0 * 16.0 * facts * 1e-11 * (facts * dimension + parameters);
-    let probes = if point.size > 0 { 1.0 } else { 5.0 };
-    let building = point.steps as f64 * (4e-11 * facts * facts * dimension + 2e-5) + 2e-9 * facts * facts * dimension;
-    let search = if point.size > 0 { 2.0 } else { 15.0 };
-    probes * (point.attention_steps as f64 * step + evaluations) + search * building
+    let is_search = point.size == 0;
+    let probes = if is_search { PROBES } else { point.learning_rate.all().len() as f64 };
+    let mlps = Building {
+        steps: point.steps,
+        built: if is_search { 2.0 * PROBES } else { 2.0 },
+        searches: is_search && point.search_from == 0.0,
+        is_hard: point.kappa > 100.0,
+    };
+    probes * (point.attention_steps as f64 * step + evaluations) + mlps.seconds(facts, dimension)
 }
 
 /// Tables of `F·d` numbers, and what building the MLP needs; a search keeps the MLPs that it tried.
 /// Measured at F = 4096, d = 128: 455 MB for gadgets, 112 MB for fitted features, 45 to 66 MB for the others; 206 MB for a
 /// search of NTK MLPs at F = 256, d = 64.
 fn predicted_bytes(point: &Point) -> f64 {
-    let (facts, dimension, size) = (point.facts as f64, point.dimension as f64, point.size as f64);
-    let is_search = point.size == 0;
-    let tables = 8e6 + 75.0 * facts * dimension;
-    let building = match point.method {
+    8e6 + 75.0 * (point.facts * point.dimension) as f64
+        + building_bytes(point.method, point.facts, point.dimension, point.size)
+}
+
+/// Bytes of building an MLP of a size, or of searching one where the size is 0.
+pub(super) fn building_bytes(method: Method, facts: usize, dimension: usize, size: usize) -> f64 {
+    let is_search = size == 0;
+    let (facts, dimension, size) = (facts as f64, dimension as f64, size as f64);
+    match method {
         Method::GadgetJl
         | Method::GadgetJlWide
         | Method::GadgetTrainedDecoder
@@ -245,24 +312,23 @@ fn predicted_bytes(point: &Point) -> f64 {
             32.0 * features * features + 24.0 * features * facts
         }
         _ => 4e6,
-    };
-    tables + building
+    }
 }
 
 /// One row. `best` is the smallest usable MLP, or else the one used best.
-fn record(own: &Facts, storing: Option<usize>, best: Option<&Probe>, probes: usize) -> Result<Record> {
+fn record(own: &Facts, storing: Option<usize>, best: Option<(&Stored, &Outcome)>, probes: usize) -> Result<Record> {
     let facts = own.raw.len() as f64;
-    let constant = best.map(|probe| lipschitz(&probe.mlp, &own.raw, lipschitz::KEYS)).transpose()?;
-    let outcome = best.map(|probe| &probe.outcome);
+    let (mlps, outcome) = best.unzip();
+    let constant = mlps.map(|mlps| lipschitz(&mlps.mlp, &own.raw, lipschitz::KEYS)).transpose()?;
     let other = outcome.map(|outcome| &outcome.other);
-    let capacity = best.map(|probe| probe.other_stored as f64 / facts);
+    let capacity = mlps.map(|mlps| mlps.other_stored as f64 / facts);
     Ok(Record::new()
-        .with("usable", best.is_some_and(Probe::is_usable))
-        .with("mlp_size", best.map(|probe| probe.size))
+        .with("usable", outcome.is_some_and(is_usable))
+        .with("mlp_size", mlps.map(|mlps| mlps.size))
         .with("storing_size", storing)
-        .with("hidden", best.map(|probe| probe.mlp.hidden()))
-        .with("parameters", best.map(|probe| probe.mlp.parameters()))
-        .with("own_capacity", best.map(|probe| probe.stored as f64 / facts))
+        .with("hidden", mlps.map(|mlps| mlps.mlp.hidden()))
+        .with("parameters", mlps.map(|mlps| mlps.mlp.parameters()))
+        .with("own_capacity", mlps.map(|mlps| mlps.stored as f64 / facts))
         .with("capacity", capacity)
         .with("accuracy", outcome.map(|outcome| outcome.own.accuracy))
         .with("fact_adaptive_accuracy", other.map(|other| other.accuracy))
@@ -296,5 +362,37 @@ mod tests {
         }
         assert!(check(&point.replace("steps = 1000", "steps = 0")).is_err());
         assert!(check(&point.replace("64", "1")).is_err());
+    }
+    fn run(point: &str) -> Vec<Record> {
+        Ssfr.run(&Ssfr.canonical(&toml::from_str(point).unwrap()).unwrap(), 0).unwrap()
+    }
+
+    const SMALL: &str = "method = \"gradient_descent\"\nsteps = 1000\ndimension = 16\nfacts = 32\njunk_tokens = 2\n\
+                         attention_steps = 200\n";
+
+    /// Several learning rates share their MLPs, and each row is the one that its rate would give alone.
+    #[test]
+    fn several_learning_rates_are_a_row_each() {
+        let alone = run(&format!("{SMALL}size = 16\nlearning_rate = 2e-3"));
+        let together = run(&format!("{SMALL}size = 16\nlearning_rate = [2e-4, 2e-3]"));
+        assert_eq!(together.len(), 2);
+        assert_eq!(together[1].values()[0], ("learning_rate".to_owned(), crate::table::Value::from(2e-3)));
+        assert_eq!(together[1].values()[1..], *alone[0].values());
+        assert_ne!(together[0].values()[1..], *alone[0].values());
+        let search = format!("{SMALL}learning_rate = [2e-4, 2e-3]");
+        assert_eq!(Ssfr.canonical(&toml::from_str(&search).unwrap()).unwrap_err().exit_code(), 2);
+    }
+
+    /// The keys of cells stay as they were where a search starts as it did.
+    #[test]
+    fn a_search_may_start_elsewhere_and_says_so_in_its_key() {
+        let canonical = |more: &str| Ssfr.canonical(&toml::from_str(&format!("{SMALL}{more}")).unwrap());
+        assert!(!canonical("").unwrap().contains_key("search_from"));
+        assert_eq!(canonical("search_from = 2.0").unwrap()["search_from"], 2.0);
+        assert!(canonical("search_from = 2.0\nsize = 16").is_err() && canonical("search_from = -1.0").is_err());
+        let rows = run(&format!("{SMALL}search_from = 1.0"));
+        let of = |name: &str| rows[0].values().iter().find(|(other, _)| other == name).unwrap().1.clone();
+        assert_eq!(of("storing_size"), crate::table::Value::Int(None));
+        assert!(matches!(of("probes"), crate::table::Value::Int(Some(2..))), "{rows:?}");
     }
 }

@@ -39,9 +39,11 @@ impl Change {
     fn design(self) -> Design {
         Design {
             rotary: self != Self::NoPositions,
-            residuals: self == Self::Residuals,
+            attention_residual: self == Self::Residuals,
+            mlp_residual: self == Self::Residuals,
             trains_values: self == Self::TrainedValues,
             trains_norm: self == Self::TrainedNorm,
+            unit_output: false,
         }
     }
 }

@@ -256,17 +256,22 @@ impl Source<'_> {
 
     fn reader(&self, needs_title: bool, head: &Item, section: &DeTable, known_stages: &[&str]) -> Result<Reader> {
         let mut reader = Reader { name: head.name.to_owned(), title: String::new(), stages: Vec::new() };
+        let mut says_stages = false;
         for item in items(section) {
             self.known(&item, "key", &READER_KEYS)?;
             match item.name {
                 "title" => reader.title = self.text_of(&item)?.to_owned(),
-                _ => reader.stages = self.stage_names(&item, known_stages)?,
+                _ => {
+                    reader.stages = self.stage_names(&item, known_stages)?;
+                    // A notebook may compute all it shows; it says so by an empty list.
+                    says_stages = !needs_title;
+                }
             }
         }
         if needs_title && reader.title.is_empty() {
             return Err(self.missing(head, "title"));
         }
-        if reader.stages.is_empty() {
+        if reader.stages.is_empty() && !says_stages {
             return Err(self
                 .fault(head.offset, format!("'{}' reads no stage", head.name))
                 .fix("name the stages whose tables it reads: stages = [\"...\"]"));
@@ -411,6 +416,14 @@ stages = ["beta"]
             assert!(error.to_string().starts_with(expected), "{error}");
             assert_eq!(error.exit_code(), 2);
         }
+    }
+
+    #[test]
+    fn only_a_notebook_may_say_that_it_reads_no_stage() {
+        let alone = TEXT.replace("[notebook.01_first]\nstages = [\"beta\"]", "[notebook.01_first]\nstages = []");
+        assert_eq!(parse(&alone).unwrap().notebooks[0].stages, Vec::<String>::new());
+        let figure = TEXT.replace("stages = [\"zeta\", \"beta\"]", "stages = []");
+        assert!(parse(&figure).unwrap_err().to_string().contains("'one' reads no stage"));
     }
 
     #[test]

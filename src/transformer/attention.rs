@@ -5,7 +5,7 @@
 //! key's score is `⟨direction, x_key⟩` with `direction = W_Kᵀ·R_keyᵀ·q/√d`. What attention puts out for a key is
 //! `w·x_key + (1 − w)·mean` with `w = sigmoid(⟨direction, x_key⟩ − log_sum)`.
 
-use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2};
 
 use super::rotary::Rotary;
 use super::task::Template;
@@ -19,28 +19,48 @@ pub struct Attention {
     pub rotary: Option<Rotary>,
 }
 
-/// What the query of one template sees.
+/// What the queries of templates see, a row a template; also the gradient of the loss with respect to that.
 #[derive(Debug, Clone)]
-pub struct Seen {
-    pub mean: Array1<f32>,
-    pub log_sum: f32,
-    pub direction: Array1<f32>,
+pub struct Sight {
+    pub means: Array2<f32>,
+    pub log_sums: Vec<f32>,
+    /// A row a template, or one row where it is the same for all.
+    pub directions: Array2<f32>,
+}
+
+impl Sight {
+    pub fn zeros(templates: usize, directions: usize, dimension: usize) -> Self {
+        Self {
+            means: Array2::zeros((templates, dimension)),
+            log_sums: vec![0.0; templates],
+            directions: Array2::zeros((directions, dimension)),
+        }
+    }
+
+    /// A gradient of this shape, 0 so far.
+    pub fn no_gradient(&self) -> Self {
+        Self::zeros(self.means.nrows(), self.directions.nrows(), self.means.ncols())
+    }
+
+    pub fn direction(&self, template: usize) -> ArrayView1<'_, f32> {
+        self.directions.row(self.direction_row(template))
+    }
+
+    pub fn direction_mut(&mut self, template: usize) -> ArrayViewMut1<'_, f32> {
+        let row = self.direction_row(template);
+        self.directions.row_mut(row)
+    }
+
+    fn direction_row(&self, template: usize) -> usize {
+        template.min(self.directions.nrows() - 1)
+    }
+}
+
+/// What the way back needs of one template.
+#[derive(Debug, Clone)]
+pub struct Look {
     query: Array1<f32>,
     probabilities: Vec<f32>,
-}
-
-/// Gradient of the loss with respect to what a query sees.
-#[derive(Debug, Clone)]
-pub struct SeenGradient {
-    pub mean: Array1<f32>,
-    pub log_sum: f32,
-    pub direction: Array1<f32>,
-}
-
-impl SeenGradient {
-    pub fn zeros(dimension: usize) -> Self {
-        Self { mean: Array1::zeros(dimension), log_sum: 0.0, direction: Array1::zeros(dimension) }
-    }
 }
 
 /// The matrices W_Q and W_K, d×d.
@@ -72,12 +92,27 @@ impl Attention {
     }
 
     /// Keys of the junk tokens before they are turned to their positions, (junk)×d.
-    pub fn junk_keys(&self, weights: Weights) -> Array2<f32> {
+    fn junk_keys(&self, weights: Weights) -> Array2<f32> {
         self.junk.dot(&weights.key.t())
     }
 
-    /// What the query of a template sees; `junk_keys` as [`Attention::junk_keys`] gives them.
-    pub fn look(&self, template: &Template, weights: Weights, junk_keys: &Array2<f32>) -> Seen {
+    /// What the queries of all templates see.
+    pub fn look(&self, templates: &[Template], weights: Weights) -> (Sight, Vec<Look>) {
+        let junk_keys = self.junk_keys(weights);
+        let mut sight = Sight::zeros(templates.len(), templates.len(), self.junk.ncols());
+        let look = |(row, template)| self.look_from(template, weights, &junk_keys, (&mut sight, row));
+        let looks = templates.iter().enumerate().map(look).collect();
+        (sight, looks)
+    }
+
+    /// What the query of one template sees: a row of `sight`.
+    fn look_from(
+        &self,
+        template: &Template,
+        weights: Weights,
+        junk_keys: &Array2<f32>,
+        (sight, row): (&mut Sight, usize),
+    ) -> Look {
         let query = weights.query.dot(&self.junk.row(template.asking()));
         let query = self.turned(&query, template.last()) * self.scale();
         let score = |(token, position)| junk_keys.row(token).dot(&self.turned_back(&query, position));
@@ -86,41 +121,47 @@ impl Attention {
         probabilities.iter_mut().for_each(|score| *score = (*score - top).exp());
         let total: f32 = probabilities.iter().sum();
         probabilities.iter_mut().for_each(|share| *share /= total);
-        let mut mean = Array1::zeros(self.junk.ncols());
+        let mut mean = sight.means.row_mut(row);
         for ((token, _), share) in template.junk().zip(&probabilities) {
             mean.scaled_add(*share, &self.junk.row(token));
         }
+        sight.log_sums[row] = top + total.ln();
         let direction = weights.key.t().dot(&self.turned_back(&query, template.prefix.len()));
-        Seen { mean, log_sum: top + total.ln(), direction, query, probabilities }
+        sight.directions.row_mut(row).assign(&direction);
+        Look { query, probabilities }
     }
 
-    /// Adds the gradients of both matrices, given that of what the query of a template sees.
+    /// Adds the gradients of both matrices, given that of what the queries see.
     pub fn back(
         &self,
-        template: &Template,
+        templates: &[Template],
         weights: Weights,
-        junk_keys: &Array2<f32>,
-        (seen, gradient): (&Seen, &SeenGradient),
+        (sight, looks): (&Sight, &[Look]),
+        gradient: &Sight,
         (query_weights, key_weights): (&mut ArrayViewMut2<f32>, &mut ArrayViewMut2<f32>),
     ) {
-        let at_key = template.prefix.len();
-        add_outer(key_weights, &self.turned_back(&seen.query, at_key), &gradient.direction);
-        let mut query = self.turned(&weights.key.dot(&gradient.direction), at_key);
-        let along_mean = gradient.mean.dot(&seen.mean);
-        let mut of_junk_keys = Array2::<f32>::zeros(junk_keys.dim());
-        for ((token, position), share) in template.junk().zip(&seen.probabilities) {
-            let score = share * (gradient.log_sum + gradient.mean.dot(&self.junk.row(token)) - along_mean);
-            query.scaled_add(score, &self.turned(&junk_keys.row(token).to_owned(), position));
-            of_junk_keys.row_mut(token).scaled_add(score, &self.turned_back(&seen.query, position));
+        let junk_keys = self.junk_keys(weights);
+        for (row, (template, look)) in templates.iter().zip(looks).enumerate() {
+            let (at_key, of_mean) = (template.prefix.len(), gradient.means.row(row));
+            let of_direction = gradient.direction(row).to_owned();
+            add_outer(key_weights, &self.turned_back(&look.query, at_key), &of_direction);
+            let mut query = self.turned(&weights.key.dot(&of_direction), at_key);
+            let along_mean = of_mean.dot(&sight.means.row(row));
+            let mut of_junk_keys = Array2::<f32>::zeros(junk_keys.dim());
+            for ((token, position), share) in template.junk().zip(&look.probabilities) {
+                let score = share * (gradient.log_sums[row] + of_mean.dot(&self.junk.row(token)) - along_mean);
+                query.scaled_add(score, &self.turned(&junk_keys.row(token).to_owned(), position));
+                of_junk_keys.row_mut(token).scaled_add(score, &self.turned_back(&look.query, position));
+            }
+            ndarray::linalg::general_mat_mul(1.0, &of_junk_keys.t(), &self.junk, 1.0, key_weights);
+            let query = self.turned_back(&query, template.last()) * self.scale();
+            add_outer(query_weights, &query, &self.junk.row(template.asking()).to_owned());
         }
-        ndarray::linalg::general_mat_mul(1.0, &of_junk_keys.t(), &self.junk, 1.0, key_weights);
-        let query = self.turned_back(&query, template.last()) * self.scale();
-        add_outer(query_weights, &query, &self.junk.row(template.asking()).to_owned());
     }
 }
 
 /// `matrix += left·rightᵀ`.
-fn add_outer(matrix: &mut ArrayViewMut2<f32>, left: &Array1<f32>, right: &Array1<f32>) {
+pub(super) fn add_outer(matrix: &mut ArrayViewMut2<f32>, left: &Array1<f32>, right: &Array1<f32>) {
     for (mut row, factor) in matrix.rows_mut().into_iter().zip(left) {
         row.scaled_add(*factor, right);
     }

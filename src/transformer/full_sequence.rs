@@ -3,8 +3,9 @@
 
 use ndarray::{Array1, Array2, Axis, s};
 
-use super::model::{Design, Pair};
-use super::task::Task;
+use super::batch::{Batch, Pair};
+use super::model::Design;
+use super::task::{Task, Template};
 use crate::mlp::lipschitz::jacobian;
 use crate::mlp::network::Mlp;
 
@@ -70,8 +71,7 @@ impl Plain<'_> {
         Parts { query: matrix(0), key: matrix(1), value, output, gain }
     }
 
-    fn sequence(&self, (template, key): Pair) -> Vec<usize> {
-        let template = &self.task.templates[template];
+    fn sequence(&self, template: &Template, key: usize) -> Vec<usize> {
         let junk = |tokens: &[usize]| tokens.iter().map(|token| self.task.facts + token).collect::<Vec<_>>();
         [junk(&template.prefix), vec![key], junk(&template.suffix)].concat()
     }
@@ -121,24 +121,27 @@ impl Plain<'_> {
         let mixed = shares.dot(&normed).row(last).to_owned();
         let valued = parts.value.dot(&mixed);
         let mut stream = parts.output.dot(&valued);
-        if self.design.residuals {
+        if self.design.attention_residual {
             stream += &embedded.row(last);
         }
         let input = &stream / stream.dot(&stream).sqrt() * &parts.gain;
         let mut out = self.mlp.forward(input.view().insert_axis(Axis(0))).row(0).to_owned();
-        if self.design.residuals {
+        if self.design.mlp_residual {
             out += &stream;
         }
-        let normed_out = &out / (out.dot(&out) / dimension as f64).sqrt();
+        let length = if self.design.unit_output { 1.0 } else { (dimension as f64).sqrt() };
+        let normed_out = &out / out.dot(&out).sqrt() * length;
         let logits = self.task.heads.dot(&normed_out);
         Trace { normed, queries, keys, shares, mixed, valued, stream, input, out, logits }
     }
 
-    pub fn step(&self, parameters: &[f64], pairs: &[Pair], map: &[usize]) -> PlainStep {
+    pub fn step(&self, parameters: &[f64], batch: &Batch, map: &[usize]) -> PlainStep {
         let parts = self.parts(parameters);
         let mut step = PlainStep { loss: 0.0, gradient: vec![0.0; parameters.len()], answers: Vec::new() };
+        let Batch { templates, pairs } = batch;
         for pair in pairs {
-            let tokens = self.sequence(*pair);
+            let template = &templates[pair.0];
+            let tokens = self.sequence(template, pair.1);
             let trace = self.forward(&parts, &tokens);
             let target = map[pair.1];
             let top = trace.logits.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
@@ -147,13 +150,13 @@ impl Plain<'_> {
             let mut of_logits = trace.logits.mapv(|logit| (logit - log_total).exp());
             of_logits[target] -= 1.0;
             self.backward(&parts, &trace, &(of_logits / pairs.len() as f64), &mut step.gradient);
-            step.answers.push(self.answer(*pair, &trace, target));
+            step.answers.push(self.answer(template, *pair, &trace, target));
         }
         step
     }
 
-    fn answer(&self, (template, key): Pair, trace: &Trace, target: usize) -> PlainAnswer {
-        let place = self.task.templates[template].prefix.len();
+    fn answer(&self, template: &Template, (_, key): Pair, trace: &Trace, target: usize) -> PlainAnswer {
+        let place = template.prefix.len();
         let key = self.task.inputs.row(key);
         let noise = &trace.input - &(&key / key.dot(&key).sqrt());
         let rival = trace.logits.iter().enumerate().filter(|(token, _)| *token != target).map(|(_, logit)| *logit);
@@ -167,11 +170,12 @@ impl Plain<'_> {
     fn backward(&self, parts: &Parts, trace: &Trace, of_logits: &Array1<f64>, gradient: &mut [f64]) {
         let (dimension, last) = (self.task.dimension(), trace.normed.nrows() - 1);
         let root = (dimension as f64).sqrt();
-        let of_out = through_norm(&trace.out, &(self.task.heads.t().dot(of_logits) * root));
+        let length = if self.design.unit_output { 1.0 } else { root };
+        let of_out = through_norm(&trace.out, &(self.task.heads.t().dot(of_logits) * length));
         let of_input = jacobian(self.mlp, trace.input.view()).t().dot(&of_out);
         let unit = &trace.stream / trace.stream.dot(&trace.stream).sqrt();
         let mut of_stream = through_norm(&trace.stream, &(&of_input * &parts.gain));
-        if self.design.residuals {
+        if self.design.mlp_residual {
             of_stream += &of_out;
         }
         let of_valued = parts.output.t().dot(&of_stream);
@@ -231,17 +235,33 @@ mod tests {
         let tokens = table(6, 4);
         let start = table(1, 4 * 16 + 4).row(0).to_vec();
         let task = Task::new(&tokens, &Junk { templates: 2, ..Junk::default() }, &mut rng).unwrap();
-        let all = Design { rotary: true, residuals: true, trains_values: true, trains_norm: true };
-        for design in [all, Design { residuals: false, ..all }, Design { rotary: false, ..all }] {
-            let plain = Plain { task: &task, design, mlp: &mlp };
-            let pairs = [(0, 1), (1, 3), (1, 5)];
+        let asked = Task::new(&tokens, &Junk::around_a_key(3, 4, 2), &mut rng).unwrap();
+        let all = Design {
+            rotary: true,
+            attention_residual: true,
+            mlp_residual: true,
+            trains_values: true,
+            trains_norm: true,
+            unit_output: false,
+        };
+        let designs = [
+            all,
+            Design { attention_residual: false, mlp_residual: false, ..all },
+            Design { rotary: false, ..all },
+            Design { rotary: false, mlp_residual: false, trains_norm: false, unit_output: true, ..all },
+        ];
+        for (design, task) in designs.into_iter().flat_map(|design| [(design, &task), (design, &asked)]) {
+            let plain = Plain { task, design, mlp: &mlp };
+            let mut batch = Batch::of(task, 3);
+            batch.draw(task, &mut rng);
             let map = [1, 2, 3, 4, 5, 0];
-            let gradient = plain.step(&start, &pairs, &map).gradient;
+            let start = &start[..4 * 16 + if design.trains_norm { 4 } else { 0 }];
+            let gradient = plain.step(start, &batch, &map).gradient;
             for index in 0..start.len() {
                 let at = |step: f64| {
-                    let mut moved = start.clone();
+                    let mut moved = start.to_vec();
                     moved[index] += step;
-                    plain.step(&moved, &pairs, &map).loss
+                    plain.step(&moved, &batch, &map).loss
                 };
                 let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
                 assert!(

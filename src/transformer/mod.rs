@@ -4,8 +4,13 @@
 //! few templates (prefix and suffix) and one key in each sequence, so everything is computed by that structure: what the
 //! query of a template sees of its junk is shared by all keys ([`attention`]), and a pair of template and key costs one
 //! product with the key, the MLP and the logits ([`model`]).
+//!
+//! The successor's variant (2607.10034) draws junk for every sequence; without positions and with a query token, what counts of
+//! the junk is how often each kind occurs ([`counted`]).
 
 pub mod attention;
+pub mod batch;
+pub mod counted;
 pub mod evaluation;
 #[cfg(test)]
 mod full_sequence;

@@ -1,16 +1,19 @@
 //! The model and its training step over a batch of pairs of template and key.
 //!
-//! Forward, a row a pair: `A = w·x_key + (1 − w)·mean` ([`super::attention`]), `H = A·(W_O·W_V)ᵀ` (+ the query's embedding with
-//! residuals), `Z = H/‖H‖` (⊙ gain), `Y = MLP(Z)`, `O = Y` (+ H with residuals), logits `√d·O/‖O‖·Eᵀ` over all tokens.
+//! Forward, a row a pair: `A = w·x_key + (1 − w)·mean` ([`super::attention`], [`super::counted`]), `H = A·(W_O·W_V)ᵀ` (+ the
+//! query's embedding with a residual), `Z = H/‖H‖` (⊙ gain), `Y = MLP(Z)`, `O = Y` (+ H with a residual), logits `√d·O/‖O‖·Eᵀ`
+//! over all tokens (without √d where the last norm is to the unit sphere).
 //! Gradients are derived by hand. Rows go through in blocks whose hidden units and logits stay in cache.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, Zip, s};
 use serde::{Deserialize, Serialize};
 
-use super::attention::{Attention, Seen, SeenGradient, Weights};
+use super::attention::{Attention, Look, Sight, Weights};
+use super::batch::{Batch, Pair};
+use super::counted::{Counted, Shares};
 use super::rotary::Rotary;
-use super::task::Task;
+use super::task::{Task, Template};
 use crate::mlp::frozen::{FrozenMlp, Pass};
 use crate::mlp::trainable::{matrix, matrix_mut};
 use crate::num::softmax::{Contribution, cross_entropy_gradient, maximum};
@@ -19,27 +22,47 @@ use crate::rng::Rng;
 /// Rows that go through the model at once.
 pub const ROWS: usize = 128;
 
-/// What the paper changes about a transformer (§5.1), and what can be put back.
+/// What the papers change about a transformer (2512.00207 §5.1), and what can be put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Design {
     /// Rotary positions; none otherwise.
     pub rotary: bool,
-    /// Residual connections around attention and MLP.
-    pub residuals: bool,
+    /// A residual connection around attention.
+    pub attention_residual: bool,
+    /// A residual connection around the MLP.
+    pub mlp_residual: bool,
     /// W_V and W_O are trained; the identity otherwise.
     pub trains_values: bool,
     /// The norm before the MLP has a trained gain; it only projects to the unit sphere otherwise.
     pub trains_norm: bool,
+    /// The final norm is to the unit sphere; to length √d otherwise.
+    pub unit_output: bool,
 }
 
 impl Default for Design {
     fn default() -> Self {
-        Self { rotary: true, residuals: false, trains_values: false, trains_norm: false }
+        Self {
+            rotary: true,
+            attention_residual: false,
+            mlp_residual: false,
+            trains_values: false,
+            trains_norm: false,
+            unit_output: false,
+        }
     }
 }
 
-/// A template and a key.
-pub type Pair = (usize, usize);
+/// Attention of the last position, by the structure there is.
+enum Gaze {
+    Placed(Attention),
+    Counted(Counted),
+}
+
+/// What the way back through attention needs.
+enum Looked {
+    Placed(Vec<Look>),
+    Counted(Shares),
+}
 
 /// What the model did with one pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +79,7 @@ pub struct Answer {
 pub struct Model {
     task: Task,
     design: Design,
-    attention: Attention,
+    gaze: Gaze,
     /// Embeddings of the tokens as the attention reads them, F×d.
     tokens: Array2<f32>,
     heads: Array2<f32>,
@@ -110,9 +133,11 @@ impl Model {
     pub fn new(task: Task, design: Design, rng: &mut Rng) -> Self {
         let dimension = task.dimension();
         let normalised = root_mean_square_normalised(&task.inputs);
-        let attention = Attention {
-            junk: normalised.slice(s![task.facts.., ..]).to_owned(),
-            rotary: design.rotary.then(|| Rotary::new(dimension, task.longest())),
+        let junk = normalised.slice(s![task.facts.., ..]).to_owned();
+        let gaze = if task.junk.has_query_token && !design.rotary {
+            Gaze::Counted(Counted { junk })
+        } else {
+            Gaze::Placed(Attention { junk, rotary: design.rotary.then(|| Rotary::new(dimension, task.longest())) })
         };
         let matrices = if design.trains_values { 4 } else { 2 };
         let drawn = crate::facts::embeddings::gaussian((matrices * dimension, dimension), rng);
@@ -121,7 +146,7 @@ impl Model {
             parameters.extend(std::iter::repeat_n(1.0, dimension));
         }
         Self {
-            attention,
+            gaze,
             design,
             tokens: normalised.slice(s![..task.facts, ..]).to_owned(),
             heads: task.heads.mapv(|entry| entry as f32),
@@ -149,34 +174,35 @@ impl Model {
 
     /// Computes the loss (summed over pairs) and leaves the gradient of its mean in `gradient`. `map` names the value of every
     /// key.
-    pub fn step(&mut self, mlp: &FrozenMlp, pass: &mut Pass, pairs: &[Pair], map: &[usize]) -> Contribution {
-        let dimension = self.task.dimension();
-        let seen = self.look();
+    pub fn step(&mut self, mlp: &FrozenMlp, pass: &mut Pass, batch: &Batch, map: &[usize]) -> Contribution {
+        let Batch { templates, pairs } = batch;
+        let (sight, looked) = self.look(templates);
         self.gradient.fill(0.0);
-        let mut seen_gradients = vec![SeenGradient::zeros(dimension); seen.len()];
+        let mut of_sight = sight.no_gradient();
         let mut sum = Contribution::default();
         let mut targets = Vec::with_capacity(ROWS);
         for block in pairs.chunks(ROWS) {
             targets.clear();
             targets.extend(block.iter().map(|(_, key)| map[*key]));
-            self.forward(mlp, pass, &seen, block);
+            self.forward(mlp, pass, &sight, (templates, block));
             let width = self.heads.nrows();
             let logits = &mut self.buffers.logits[..block.len() * width];
             let found = cross_entropy_gradient(logits, width, &targets, 1.0 / pairs.len() as f32);
             sum.loss += found.loss;
             sum.correct += found.correct;
-            self.backward(mlp, pass, &seen, block, &mut seen_gradients);
+            self.backward(mlp, pass, &sight, block, &mut of_sight);
         }
-        self.back_through_attention(&seen, &seen_gradients);
+        self.back_through_attention(templates, (&sight, &looked), &of_sight);
         sum
     }
 
     /// What the model does with pairs, without gradients.
-    pub fn answers(&mut self, mlp: &FrozenMlp, pass: &mut Pass, pairs: &[Pair], map: &[usize]) -> Vec<Answer> {
-        let seen = self.look();
+    pub fn answers(&mut self, mlp: &FrozenMlp, pass: &mut Pass, batch: &Batch, map: &[usize]) -> Vec<Answer> {
+        let Batch { templates, pairs } = batch;
+        let (sight, _) = self.look(templates);
         let mut answers = Vec::with_capacity(pairs.len());
         for block in pairs.chunks(ROWS) {
-            self.forward(mlp, pass, &seen, block);
+            self.forward(mlp, pass, &sight, (templates, block));
             let width = self.heads.nrows();
             for (row, (logits, (_, key))) in self.buffers.logits.chunks_exact_mut(width).zip(block).enumerate() {
                 let own = std::mem::replace(&mut logits[map[*key]], f32::NEG_INFINITY);
@@ -191,35 +217,49 @@ impl Model {
         answers
     }
 
-    fn look(&self) -> Vec<Seen> {
+    fn look(&self, templates: &[Template]) -> (Sight, Looked) {
         let weights = attention_weights(&self.parameters, self.task.dimension());
-        let junk_keys = self.attention.junk_keys(weights);
-        self.task.templates.iter().map(|template| self.attention.look(template, weights, &junk_keys)).collect()
+        match &self.gaze {
+            Gaze::Placed(attention) => {
+                let (sight, looks) = attention.look(templates, weights);
+                (sight, Looked::Placed(looks))
+            }
+            Gaze::Counted(counted) => {
+                let (sight, shares) = counted.look(templates, weights);
+                (sight, Looked::Counted(shares))
+            }
+        }
     }
 
-    fn back_through_attention(&mut self, seen: &[Seen], gradients: &[SeenGradient]) {
+    fn back_through_attention(&mut self, templates: &[Template], seen: (&Sight, &Looked), gradient: &Sight) {
         let dimension = self.task.dimension();
         let weights = attention_weights(&self.parameters, dimension);
-        let junk_keys = self.attention.junk_keys(weights);
         let (query, rest) = self.gradient.split_at_mut(dimension * dimension);
         let mut query = matrix_mut(query, dimension, dimension);
         let mut key = matrix_mut(&mut rest[..dimension * dimension], dimension, dimension);
-        for ((template, seen), gradient) in self.task.templates.iter().zip(seen).zip(gradients) {
-            self.attention.back(template, weights, &junk_keys, (seen, gradient), (&mut query, &mut key));
+        let of_weights = (&mut query, &mut key);
+        match (&self.gaze, seen) {
+            (Gaze::Placed(attention), (sight, Looked::Placed(looks))) => {
+                attention.back(templates, weights, (sight, looks), gradient, of_weights);
+            }
+            (Gaze::Counted(counted), (sight, Looked::Counted(shares))) => {
+                counted.back(weights, (sight, shares), gradient, of_weights);
+            }
+            _ => unreachable!("a model looks and goes back by the same structure"),
         }
     }
 
     /// From pairs to logits, in the buffers.
-    fn forward(&mut self, mlp: &FrozenMlp, pass: &mut Pass, seen: &[Seen], block: &[Pair]) {
+    fn forward(&mut self, mlp: &FrozenMlp, pass: &mut Pass, sight: &Sight, (templates, block): (&[Template], &[Pair])) {
         let (dimension, count) = (self.task.dimension(), block.len());
         let rows = s![..count, ..];
         let buffers = &mut self.buffers;
         for (row, (template, key)) in block.iter().enumerate() {
-            let (seen, key) = (&seen[*template], self.tokens.row(*key));
-            let weight = 1.0 / (1.0 + (seen.log_sum - seen.direction.dot(&key)).exp());
+            let (mean, key) = (sight.means.row(*template), self.tokens.row(*key));
+            let weight = 1.0 / (1.0 + (sight.log_sums[*template] - sight.direction(*template).dot(&key)).exp());
             buffers.weights[row] = weight;
             let attended = buffers.attended.row_mut(row);
-            Zip::from(attended).and(key).and(&seen.mean).for_each(|out, key, mean| *out = mean + weight * (key - mean));
+            Zip::from(attended).and(key).and(mean).for_each(|out, key, mean| *out = mean + weight * (key - mean));
         }
         if self.design.trains_values {
             let (values, outputs) = value_weights(&self.parameters, dimension);
@@ -228,9 +268,9 @@ impl Model {
         } else {
             buffers.stream.slice_mut(rows).assign(&buffers.attended.slice(rows));
         }
-        if self.design.residuals {
+        if self.design.attention_residual {
             for (mut stream, (template, _)) in buffers.stream.rows_mut().into_iter().zip(block) {
-                let asking = self.task.facts + self.task.templates[*template].asking();
+                let asking = self.task.facts + templates[*template].asking();
                 stream.zip_mut_with(&self.task.inputs.row(asking), |stream, input| *stream += *input as f32);
             }
         }
@@ -244,7 +284,7 @@ impl Model {
             }
         }
         mlp.forward(buffers.inputs.slice(rows), pass, buffers.outputs.slice_mut(rows));
-        if self.design.residuals {
+        if self.design.mlp_residual {
             buffers.outputs.slice_mut(rows).zip_mut_with(&buffers.stream.slice(rows), |out, stream| *out += stream);
         }
         for row in 0..count {
@@ -252,26 +292,29 @@ impl Model {
             buffers.output_lengths[row] = normalise(output.view(), buffers.outputs.row_mut(row));
         }
         let logits = &mut buffers.logits[..count * self.heads.nrows()];
-        let root = (dimension as f32).sqrt();
         let mut logits = matrix_mut(logits, count, self.heads.nrows());
-        general_mat_mul(root, &buffers.outputs.slice(rows), &self.heads.t(), 0.0, &mut logits);
+        general_mat_mul(
+            output_length(self.design, dimension),
+            &buffers.outputs.slice(rows),
+            &self.heads.t(),
+            0.0,
+            &mut logits,
+        );
     }
 
     /// From the gradient of the logits, which lies in their place, to those of the weights and of what the queries see.
-    fn backward(
-        &mut self,
-        mlp: &FrozenMlp,
-        pass: &mut Pass,
-        seen: &[Seen],
-        block: &[Pair],
-        seen_gradients: &mut [SeenGradient],
-    ) {
+    fn backward(&mut self, mlp: &FrozenMlp, pass: &mut Pass, sight: &Sight, block: &[Pair], of_sight: &mut Sight) {
         let (dimension, count) = (self.task.dimension(), block.len());
         let rows = s![..count, ..];
         let buffers = &mut self.buffers;
         let logits = matrix(&buffers.logits[..count * self.heads.nrows()], count, self.heads.nrows());
-        let root = (dimension as f32).sqrt();
-        general_mat_mul(root, &logits, &self.heads, 0.0, &mut buffers.gradient.slice_mut(rows));
+        general_mat_mul(
+            output_length(self.design, dimension),
+            &logits,
+            &self.heads,
+            0.0,
+            &mut buffers.gradient.slice_mut(rows),
+        );
         for row in 0..count {
             let length = buffers.output_lengths[row];
             normalise_gradient(buffers.outputs.row(row), length, buffers.gradient.row_mut(row));
@@ -291,7 +334,7 @@ impl Model {
             let length = buffers.lengths[row];
             normalise_gradient(buffers.unit.row(row), length, buffers.other_gradient.row_mut(row));
         }
-        if self.design.residuals {
+        if self.design.mlp_residual {
             buffers.other_gradient.slice_mut(rows).zip_mut_with(&buffers.gradient.slice(rows), |a, b| *a += b);
         }
         if self.design.trains_values {
@@ -308,15 +351,19 @@ impl Model {
             general_mat_mul(1.0, &of_value, &values, 0.0, &mut buffers.other_gradient.slice_mut(rows));
         }
         for (row, (template, key)) in block.iter().enumerate() {
-            let (seen, sums) = (&seen[*template], &mut seen_gradients[*template]);
             let (key, weight) = (self.tokens.row(*key), buffers.weights[row]);
             let gradient = buffers.other_gradient.row(row);
-            let score = weight * (1.0 - weight) * (gradient.dot(&key) - gradient.dot(&seen.mean));
-            sums.log_sum -= score;
-            sums.direction.scaled_add(score, &key);
-            sums.mean.scaled_add(1.0 - weight, &gradient);
+            let score = weight * (1.0 - weight) * (gradient.dot(&key) - gradient.dot(&sight.means.row(*template)));
+            of_sight.log_sums[*template] -= score;
+            of_sight.direction_mut(*template).scaled_add(score, &key);
+            of_sight.means.row_mut(*template).scaled_add(1.0 - weight, &gradient);
         }
     }
+}
+
+/// The length that the final norm gives.
+fn output_length(design: Design, dimension: usize) -> f32 {
+    if design.unit_output { 1.0 } else { (dimension as f32).sqrt() }
 }
 
 fn attention_weights(parameters: &[f32], dimension: usize) -> Weights<'_> {
@@ -355,11 +402,6 @@ fn normalise_gradient(unit: ArrayView1<f32>, length: f32, mut gradient: ArrayVie
     Zip::from(&mut gradient).and(unit).for_each(|gradient, unit| *gradient = (*gradient - along * unit) / length);
 }
 
-/// Every pair, template by template.
-pub fn all_pairs(task: &Task) -> Vec<Pair> {
-    (0..task.templates.len()).flat_map(|template| (0..task.facts).map(move |key| (template, key))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::full_sequence::Plain;
@@ -376,21 +418,29 @@ mod tests {
         vec![
             base,
             Design { rotary: false, ..base },
-            Design { residuals: true, ..base },
+            Design { attention_residual: true, mlp_residual: true, ..base },
             Design { trains_values: true, ..base },
             Design { trains_norm: true, ..base },
-            Design { rotary: false, residuals: true, trains_values: true, trains_norm: true },
+            Design { rotary: false, unit_output: true, ..base },
+            Design { rotary: false, attention_residual: true, trains_values: true, unit_output: true, ..base },
+            Design { rotary: false, mlp_residual: true, trains_values: true, trains_norm: true, ..base },
         ]
+    }
+
+    fn tasks() -> Vec<Junk> {
+        let templates = Junk { templates: 5, ..Junk::default() };
+        let fresh = Junk { is_fresh: true, ..templates.clone() };
+        vec![templates, fresh, Junk::around_a_key(7, 6, 5)]
     }
 
     struct Setup {
         model: Model,
         mlp: Mlp,
-        pairs: Vec<Pair>,
+        batch: Batch,
         map: Vec<usize>,
     }
 
-    fn setup(design: Design) -> Setup {
+    fn setup(design: Design, junk: &Junk) -> Setup {
         let mut rng = StreamName::new("test").rng();
         let mut table = |rows, columns| draw(Kind::Gaussian, rows, columns, &mut rng).unwrap();
         let (dimension, facts) = (6, 40);
@@ -402,31 +452,34 @@ mod tests {
             activation: Activation::Silu,
         };
         let tokens = table(facts, dimension);
-        let task = Task::new(&tokens, &Junk { templates: 5, ..Junk::default() }, &mut rng).unwrap();
+        let task = Task::new(&tokens, junk, &mut rng).unwrap();
         let mut model = Model::new(task, design, &mut rng);
         // Attention that prefers some tokens to others.
         model.parameters.iter_mut().for_each(|parameter| *parameter *= 20.0);
-        let pairs = all_pairs(model.task());
+        let mut batch = Batch::of(model.task(), 200);
+        batch.draw(model.task(), &mut rng);
         let map = (0..facts).map(|key| (7 * key + 3) % facts).collect();
-        Setup { model, mlp: mlp.into(), pairs, map }
+        Setup { model, mlp: mlp.into(), batch, map }
     }
 
     #[test]
     fn loss_answers_and_gradients_agree_with_the_full_sequence() {
-        for design in designs() {
-            let Setup { mut model, mlp, pairs, map } = setup(design);
+        for (design, junk) in
+            designs().into_iter().flat_map(|design| tasks().into_iter().map(move |junk| (design, junk)))
+        {
+            let Setup { mut model, mlp, batch, map } = setup(design, &junk);
             let frozen = FrozenMlp::new(&mlp);
             let mut pass = frozen.pass(ROWS);
             let plain = Plain { task: model.task(), design, mlp: &mlp };
             let parameters: Vec<f64> = model.parameters.iter().map(|x| f64::from(*x)).collect();
-            let wanted = plain.step(&parameters, &pairs, &map);
-            let found = model.step(&frozen, &mut pass, &pairs, &map);
-            assert!((found.loss / pairs.len() as f64 - wanted.loss).abs() < 1e-5, "{design:?}");
+            let wanted = plain.step(&parameters, &batch, &map);
+            let found = model.step(&frozen, &mut pass, &batch, &map);
+            assert!((found.loss / batch.pairs.len() as f64 - wanted.loss).abs() < 1e-5, "{design:?}");
             let scale = wanted.gradient.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             for (found, wanted) in model.gradient.iter().zip(&wanted.gradient) {
                 assert!((f64::from(*found) - wanted).abs() < 2e-5 * scale, "{design:?} {found} {wanted}");
             }
-            let answers = model.answers(&frozen, &mut pass, &pairs, &map);
+            let answers = model.answers(&frozen, &mut pass, &batch, &map);
             for (found, wanted) in answers.iter().zip(&wanted.answers) {
                 assert!((f64::from(found.weight) - wanted.weight).abs() < 1e-5);
                 assert!((f64::from(found.noise) - wanted.noise).abs() < 1e-4);
@@ -437,11 +490,11 @@ mod tests {
 
     #[test]
     fn a_batch_counts_a_pair_as_often_as_it_is_there() {
-        let Setup { mut model, mlp, pairs, map } = setup(Design::default());
+        let Setup { mut model, mlp, batch, map } = setup(Design::default(), &Junk::default());
         let frozen = FrozenMlp::new(&mlp);
         let mut pass = frozen.pass(ROWS);
-        let doubled: Vec<Pair> = pairs.iter().chain(&pairs).copied().collect();
-        let once = model.step(&frozen, &mut pass, &pairs, &map);
+        let doubled = Batch { pairs: batch.pairs.repeat(2), ..batch.clone() };
+        let once = model.step(&frozen, &mut pass, &batch, &map);
         let gradient = Array1::from(model.gradient.clone());
         let twice = model.step(&frozen, &mut pass, &doubled, &map);
         assert!((twice.loss - 2.0 * once.loss).abs() < 1e-6 * once.loss);

@@ -1,11 +1,11 @@
 //! Training the attention around a frozen MLP: AdamW on batches of random pairs (2512.00207, A.2.2).
 
-use rand::RngExt;
-
-use super::model::{Model, Pair, ROWS};
+use super::batch::Batch;
+use super::model::{Model, ROWS};
 use crate::error::{Error, Result};
 use crate::mlp::frozen::FrozenMlp;
 use crate::num::adam::{Adam, decay};
+use crate::num::softmax::Contribution;
 use crate::rng::Rng;
 
 /// How to train.
@@ -27,7 +27,7 @@ impl Default for Settings {
 }
 
 /// Steps over which convergence is judged.
-const WINDOW: usize = 100;
+pub const WINDOW: usize = 100;
 
 /// Training has converged when a window has no wrong answer and this mean loss: answers are certain then, and the gradient is
 /// gone. A smaller loss matters for other facts, whose margins may be smaller than those of the facts trained with.
@@ -48,32 +48,46 @@ pub struct Trained {
 /// # Errors
 /// When there is nothing to train with or the loss stops being a finite number.
 pub fn train(model: &mut Model, mlp: &FrozenMlp, map: &[usize], settings: Settings, rng: &mut Rng) -> Result<Trained> {
+    train_until(model, mlp, map, settings, rng, |_, window| window.wrong == 0 && window.mean() < SETTLED)
+}
+
+/// Trains until the steps are used up or `is_enough`, which is asked after every [`WINDOW`] steps and after the last.
+///
+/// # Errors
+/// When there is nothing to train with or the loss stops being a finite number.
+pub fn train_until(
+    model: &mut Model,
+    mlp: &FrozenMlp,
+    map: &[usize],
+    settings: Settings,
+    rng: &mut Rng,
+    mut is_enough: impl FnMut(&mut Model, &Window) -> bool,
+) -> Result<Trained> {
     if settings.batch == 0 || settings.most_steps == 0 {
         return Err(Error::input(format!("{} steps of {} sequences", settings.most_steps, settings.batch))
             .fix("use at least one step and one sequence"));
     }
     let mut adam = Adam::new(model.parameters.len());
     let mut pass = mlp.pass(ROWS);
-    let mut pairs: Vec<Pair> = vec![(0, 0); settings.batch];
-    let (templates, keys) = (model.task().templates.len(), model.task().facts);
+    let mut batch = Batch::of(model.task(), settings.batch);
     let decayed = model.matrix_parameters();
     let shrink = (1.0 - settings.learning_rate * settings.weight_decay) as f32;
     let mut window = Window::default();
     for step in 1..=settings.most_steps {
-        pairs.fill_with(|| (rng.random_range(0..templates), rng.random_range(0..keys)));
-        let found = model.step(mlp, &mut pass, &pairs, map);
+        batch.draw(model.task(), rng);
+        let found = model.step(mlp, &mut pass, &batch, map);
         if !found.loss.is_finite() {
             return Err(Error::failure(format!("training diverged: the loss at step {step} is {}", found.loss))
                 .fix("use a smaller learning rate"));
         }
         decay(&mut model.parameters[..decayed], shrink);
         adam.step(&mut model.parameters, &model.gradient, settings.learning_rate as f32);
-        window.add(found.loss, settings.batch - found.correct, settings.batch);
-        if step % WINDOW == 0 || step == settings.most_steps {
-            let loss = window.mean();
-            let converged = window.wrong == 0 && loss < SETTLED;
-            if converged || step == settings.most_steps {
-                return Ok(Trained { steps: step, loss, converged: converged && step < settings.most_steps });
+        window.add(step, found, settings.batch);
+        let is_last = step == settings.most_steps;
+        if step % WINDOW == 0 || is_last {
+            let converged = is_enough(model, &window);
+            if converged || is_last {
+                return Ok(Trained { steps: step, loss: window.mean(), converged: converged && !is_last });
             }
             window = Window::default();
         }
@@ -81,22 +95,26 @@ pub fn train(model: &mut Model, mlp: &FrozenMlp, map: &[usize], settings: Settin
     unreachable!("the last step returns")
 }
 
-/// Losses and wrong answers since the last check.
-#[derive(Default)]
-struct Window {
+/// What the steps since the last check did.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Window {
+    /// The last of the steps, counted from 1.
+    pub step: usize,
     loss: f64,
     wrong: usize,
     sequences: usize,
 }
 
 impl Window {
-    fn add(&mut self, loss: f64, wrong: usize, sequences: usize) {
-        self.loss += loss;
-        self.wrong += wrong;
+    fn add(&mut self, step: usize, found: Contribution, sequences: usize) {
+        self.step = step;
+        self.loss += found.loss;
+        self.wrong += sequences - found.correct;
         self.sequences += sequences;
     }
 
-    fn mean(&self) -> f64 {
+    /// Mean cross-entropy.
+    pub fn mean(&self) -> f64 {
         self.loss / self.sequences as f64
     }
 }
@@ -110,6 +128,7 @@ mod tests {
     use crate::facts::embeddings::{Kind, draw, normalise_rows};
     use crate::facts::fact_set::{FactSet, random_bijection};
     use crate::mlp::gradient_descent;
+    use crate::mlp::plain::PlainMlp;
     use crate::mlp::trainable::Architecture;
     use crate::rng::StreamName;
 
@@ -158,5 +177,31 @@ mod tests {
         assert_eq!(run(settings).unwrap(), run(settings).unwrap());
         assert_eq!(run(Settings { batch: 0, ..settings }).unwrap_err().exit_code(), 2);
         assert!(run(Settings { learning_rate: 1e30, most_steps: 50, ..settings }).is_err(), "divergence is an error");
+    }
+    /// The successor's protocol: attention learns with no MLP to copy the key, on junk drawn for every sequence.
+    #[test]
+    fn attention_trained_without_an_mlp_uses_one_that_it_never_saw() {
+        let mut rng = StreamName::new("test").rng();
+        let tokens = draw(Kind::Sphere, 32, 32, &mut rng).unwrap();
+        let facts = FactSet::new(tokens.clone(), tokens.clone(), random_bijection(32, &mut rng)).unwrap();
+        let of_facts = gradient_descent::Settings { steps: 1000, learning_rate: 1e-2, final_learning_rate: 1e-4 };
+        let name = StreamName::new("facts");
+        let mlp = gradient_descent::train(&facts, Architecture::SwiGlu, 24, of_facts, name).unwrap().mlp;
+        let task = Task::new(&tokens, &Junk::around_a_key(4, 3, 16), &mut rng).unwrap().on_the_sphere();
+        let design = Design { rotary: false, unit_output: true, ..Design::default() };
+        let mut model = Model::new(task, design, &mut rng);
+        let copy: Vec<usize> = (0..32).collect();
+        let identity = FrozenMlp::new(&PlainMlp::identity(32).into());
+        let settings = Settings { learning_rate: 1e-2, batch: 256, most_steps: 1000, ..Settings::default() };
+        let mut checks = 0;
+        let trained = train_until(&mut model, &identity, &copy, settings, &mut rng, |model, _| {
+            checks += 1;
+            evaluate(model, &identity, &copy).accuracy >= 0.99
+        });
+        let trained = trained.unwrap();
+        assert!(trained.converged && trained.steps == WINDOW * checks, "{trained:?}");
+        assert!(evaluate(&mut model, &identity, &copy).accuracy >= 0.99);
+        assert!(evaluate(&mut model, &FrozenMlp::new(&mlp), &facts.map).accuracy > 0.95);
+        assert!(evaluate(&mut model, &identity, &facts.map).accuracy < 0.2, "the facts are in the MLP");
     }
 }

@@ -99,6 +99,18 @@ pub fn parquet_list(table: &Array2<f64>, rows_per_group: usize) -> Vec<u8> {
     bytes
 }
 
+/// A Parquet file with a column `vector` of lists and a column `name` of texts.
+pub fn parquet_named_vectors(table: &Array2<f64>, names: &[&str]) -> Vec<u8> {
+    use polars::prelude::*;
+    let lists = table.rows().into_iter().map(|row| Series::new("".into(), row.to_vec()));
+    let vectors = Series::new("vector".into(), lists.collect::<Vec<Series>>());
+    let names = Series::new("name".into(), names.to_vec());
+    let mut frame = DataFrame::new(table.nrows(), vec![vectors.into(), names.into()]).unwrap();
+    let mut bytes = Vec::new();
+    ParquetWriter::new(&mut bytes).finish(&mut frame).unwrap();
+    bytes
+}
+
 /// Numbers as text, a line per row.
 pub fn separated(table: &Array2<f64>, delimiter: &str) -> Vec<u8> {
     let line =

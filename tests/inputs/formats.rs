@@ -134,3 +134,16 @@ fn a_sample_depends_on_its_seed_alone_and_says_its_rows() {
     distinct.dedup();
     assert_eq!(distinct.len(), 50);
 }
+
+#[test]
+fn a_parquet_file_holds_vectors_and_their_names() {
+    let table = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("words.parquet");
+    std::fs::write(&path, parquet_named_vectors(&table, &["one", "two", "three"])).unwrap();
+    assert_eq!(factsmith::facts::files::read_table(&path).unwrap(), table);
+    for source in [path.display().to_string(), format!("{}:name", path.display())] {
+        let names = factsmith::facts::files::names::Names::read(&source.parse().unwrap(), 3).unwrap();
+        assert_eq!((names.of(0), names.row("three").unwrap()), (Some("one"), 2));
+    }
+}

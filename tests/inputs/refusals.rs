@@ -179,3 +179,16 @@ fn rows_that_cannot_be_picked() {
         assert!(error.to_string().contains("a sample of"), "{error}");
     }
 }
+
+#[test]
+fn quotes_that_are_never_closed() {
+    for text in ["1,2\n3,\"4\n5,6\n", "a,\"b\n1,2\n", "\"1\n2\n3\n"] {
+        let error = failure(Format::Csv, text.as_bytes().to_vec(), None);
+        assert_eq!(error.exit_code(), 2);
+    }
+    refused(Format::Csv, b"1\n\"2\n3\n".to_vec(), None, "line 2: a quote is opened and never closed");
+    let map = b"key,value\n0,1\n1,\"2\n2,3\n".to_vec();
+    use factsmith::facts::files::fact_map::{FactMap, Side};
+    let error = FactMap::from_bytes(map, Format::Csv, Side::keys(9, None), Side::values(9, None)).unwrap_err();
+    assert!(error.to_string().contains("line 3: a quote is opened and never closed"), "{error}");
+}

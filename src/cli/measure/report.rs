@@ -1,6 +1,7 @@
 //! The report for people.
 
 use super::Findings;
+use crate::cli::digits::significant;
 use crate::cli::inputs::Input;
 use crate::facts::decodability::Certificate;
 use crate::facts::measurement::{SHARES, quantiles};
@@ -91,10 +92,10 @@ fn decodability(lines: &mut Lines, findings: &Findings) {
 
 fn distribution(rho: &[f64]) -> String {
     let words = SHARES.iter().zip(quantiles(rho)).map(|(share, rho)| match *share {
-        0.0 => format!("smallest {rho:.4}"),
-        0.5 => format!("median {rho:.4}"),
-        1.0 => format!("largest {rho:.4}"),
-        share => format!("{:.0} % {rho:.4}", 100.0 * share),
+        0.0 => format!("smallest {}", significant(rho, 4)),
+        0.5 => format!("median {}", significant(rho, 4)),
+        1.0 => format!("largest {}", significant(rho, 4)),
+        share => format!("{:.0} % {}", 100.0 * share, significant(rho, 4)),
     });
     words.collect::<Vec<_>>().join(", ")
 }
@@ -132,7 +133,8 @@ fn whitening(lines: &mut Lines, findings: &Findings) {
     };
     let whose = format!("smallest ρ_i above 0: {} becomes {}; ", plain(before), plain(after));
     let whose = if before == found.plain.rho && after == whitened.rho { "" } else { &whose };
-    lines.add("", &format!("{whose}predicted size of a JL construction × {factor:.2} (it goes as 1/ρ²)"));
+    lines
+        .add("", &format!("{whose}predicted size of a JL construction × {} (it goes as 1/ρ²)", significant(factor, 3)));
 }
 
 fn geometry(lines: &mut Lines, noun: &str, input: &Input, survey: &Survey) {

@@ -4,6 +4,7 @@ use ::csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 use ndarray::Array2;
 
 use super::content::{Content, ContentReader};
+use super::quotes::QuoteWatch;
 use crate::error::{Error, Result};
 
 /// A table of numbers in text. Opening it counts its lines.
@@ -27,6 +28,7 @@ impl CsvTable {
             }
             table.rows += 1;
         }
+        reader.get_ref().check_closed()?;
         table.rows -= usize::from(table.has_header);
         Ok(table)
     }
@@ -39,13 +41,13 @@ impl CsvTable {
         self.columns
     }
 
-    fn reader(&self) -> Reader<ContentReader> {
+    fn reader(&self) -> Reader<QuoteWatch<ContentReader>> {
         let mut builder = ReaderBuilder::new();
         builder
             .delimiter(self.delimiter)
             .has_headers(self.has_header)
             .trim(Trim::All)
-            .from_reader(self.content.reader())
+            .from_reader(QuoteWatch::new(self.content.reader(), self.delimiter))
     }
 
     /// Rows by number; each must be there.

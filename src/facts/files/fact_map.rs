@@ -38,7 +38,7 @@ impl<'a> Side<'a> {
         }
         let row: usize = cell.parse().map_err(|_| {
             Error::input(format!("the {} '{cell}' is not a row number", self.noun))
-                .fix(format!("count rows from 0, or give the names of the {}s", self.noun))
+                .fix(format!("count rows from 0, or give their names: --{}-names FILE", self.noun))
         })?;
         if row >= self.rows {
             return Err(Error::input(format!("there is no {} {row}: there are {} {0}s", self.noun, self.rows))

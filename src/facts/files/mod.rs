@@ -12,6 +12,7 @@ pub mod names;
 mod npy;
 mod npz;
 mod parquet;
+mod quotes;
 pub mod records;
 pub mod rows;
 mod safetensors;

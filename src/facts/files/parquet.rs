@@ -126,14 +126,22 @@ impl ParquetTable {
     }
 }
 
-/// Every column as text, a missing cell as no text: for fact maps and names.
+/// Every column that holds one thing a row as text, a missing cell as no text: for fact maps and names. Columns of vectors are
+/// left unread.
 pub fn text_columns(content: &Content) -> Result<Vec<(String, Vec<String>)>> {
     guarded(AssertUnwindSafe(|| {
         let mut reader = ParquetReader::new(content.reader());
         let groups = reader.get_metadata().map_err(damaged)?.row_groups.len();
-        let names: Vec<String> = reader.schema().map_err(damaged)?.iter().map(|(name, _)| name.to_string()).collect();
+        let schema = reader.schema().map_err(damaged)?;
+        let flat = schema.iter().filter(|(_, field)| !field.dtype().is_nested());
+        let names: Vec<String> = flat.map(|(name, _)| name.to_string()).collect();
+        if names.is_empty() {
+            return Err(
+                Error::input("the file holds vectors only").fix("give a file with a column of names or numbers")
+            );
+        }
         (0..groups).try_for_each(|group| check_pages(content, group, &names))?;
-        let frame = read_columns(content, None, None)?;
+        let frame = read_columns(content, Some(names), None)?;
         check_heights(&frame, frame.height())?;
         let most = content.length().saturating_mul(MOST_GROWTH);
         frame.columns().iter().map(|column| Ok((column.name().to_string(), cells(column, most)?))).collect()

@@ -6,6 +6,7 @@ use ::csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::content::Content;
 use super::parquet;
+use super::quotes::QuoteWatch;
 use super::source::Format;
 use crate::error::{Error, Result};
 
@@ -87,13 +88,14 @@ fn plain_text(content: &Content) -> Result<Records> {
 fn separated(content: &Content, delimiter: u8, trim: Trim) -> Result<Records> {
     let mut builder = ReaderBuilder::new();
     builder.delimiter(delimiter).has_headers(false).flexible(true).trim(trim);
-    let mut reader = builder.from_reader(content.reader());
+    let mut reader = builder.from_reader(QuoteWatch::new(content.reader(), delimiter));
     let mut record = StringRecord::new();
     let mut lines = Vec::new();
     while reader.read_record(&mut record).map_err(|_| not_utf8())? {
         let number = record.position().map_or(0, |position| position.line());
         lines.push(Line { number, cells: record.iter().map(str::to_owned).collect() });
     }
+    reader.get_ref().check_closed()?;
     Ok(Records { header: None, lines, unit: "line" })
 }
 

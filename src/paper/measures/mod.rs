@@ -1,7 +1,9 @@
 //! The quantities that claims are about, computed from result tables.
 
+mod attention;
 mod constructions;
 mod encoders;
+mod insertion;
 mod language;
 mod storage;
 mod usability;
@@ -39,6 +41,8 @@ pub fn all() -> impl Iterator<Item = &'static Measure> + Clone {
         .chain(&encoders::MEASURES)
         .chain(&usability::MEASURES)
         .chain(&language::MEASURES)
+        .chain(&attention::MEASURES)
+        .chain(&insertion::MEASURES)
 }
 
 /// The measure called `name`.

@@ -1,62 +1,8 @@
-//! `build`, `verify`, `show` and `methods` on facts of one's own.
+//! `build`, `verify`, `show` and `methods`.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use factsmith::facts::embeddings::{Kind, draw};
-use factsmith::paper::experiments;
-use factsmith::rng::StreamName;
-use ndarray::Array2;
-
-/// A folder with keys, values, a map and names.
-struct Own {
-    folder: tempfile::TempDir,
-}
-
-impl Own {
-    /// 40 keys and 25 values in 8 dimensions; key i has value i mod 25.
-    fn new() -> Self {
-        let own = Self { folder: tempfile::Builder::new().prefix("own facts #1 ").tempdir().unwrap() };
-        let mut rng = StreamName::new("test").rng();
-        let mut table = |rows| draw(Kind::Sphere, rows, 8, &mut rng).unwrap();
-        own.write("keys.csv", &csv(&table(40)));
-        own.write("values.csv", &csv(&table(25)));
-        own.write("map.csv", &(0..40).map(|key| format!("{key},{}\n", key % 25)).collect::<String>());
-        own.write("names.txt", &(0..40).map(|key| format!("key {key}\n")).collect::<String>());
-        own
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.path(name), text).unwrap();
-    }
-
-    /// Runs a command whose words in capitals stand for files: exit code and what was printed.
-    fn run(&self, line: &str) -> (u8, String) {
-        let word = |word: &str| match word.split_once('/') {
-            Some(("OWN", name)) => self.path(name).into_os_string(),
-            _ => OsString::from(word),
-        };
-        let arguments = std::iter::once("factsmith").chain(line.split_whitespace()).map(word);
-        let mut out = Vec::new();
-        let code = factsmith::cli::run(arguments, &experiments(), &mut out);
-        (code, String::from_utf8(out).unwrap())
-    }
-}
-
-fn csv(table: &Array2<f64>) -> String {
-    let line = |row: ndarray::ArrayView1<f64>| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",") + "\n";
-    table.rows().into_iter().map(line).collect()
-}
-
-fn json(text: &str) -> serde_json::Value {
-    serde_json::from_str(text).unwrap()
-}
-
-const FACTS: &str = "--keys OWN/keys.csv --values OWN/values.csv --facts OWN/map.csv";
+use super::folder::{FACTS, Own, json};
 
 #[test]
 fn the_smallest_mlp_is_built_verified_and_shown() {

@@ -1,0 +1,5 @@
+//! The commands on facts of one's own.
+
+mod edits;
+mod facts;
+mod folder;
