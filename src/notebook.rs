@@ -485,7 +485,9 @@ mod tests {
         let request = stand_in(folder.path(), &executed(json!([])));
         std::thread::scope(|scope| {
             let runs = [(), ()].map(|()| scope.spawn(|| execute(&request)));
-            runs.into_iter().for_each(|run| drop(run.join().unwrap().unwrap()));
+            for run in runs {
+                assert_eq!(run.join().unwrap().unwrap().cells, 1);
+            }
         });
         assert_eq!(fs::read_to_string(folder.path().join("log")).unwrap(), "begin\nend\nbegin\nend\n");
     }

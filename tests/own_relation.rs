@@ -97,7 +97,9 @@ fn faulty_rows_are_named_by_line_and_none_is_dropped() {
     let path = folder.path().join("facts.parquet");
     std::fs::write(&path, Table::from_records(&records).unwrap().to_parquet_bytes().unwrap()).unwrap();
     let error = read(&path, "book", "author", Shared).unwrap_err();
-    assert!(error.what().contains("row 1: the object is blank; row 2: the subject 'x' is there already, in row 0"));
+    assert!(error.what().contains(
+        "row 1 (from 0): the object is blank; row 2 (from 0): the subject 'x' is there already, in row 0 (from 0)"
+    ));
 }
 
 #[test]

@@ -12,7 +12,13 @@ use crate::pipeline::results::Results;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith status
-  factsmith status --profile smoke --json")]
+  factsmith status --profile smoke --json
+
+Tables:
+  current   made from exactly the cells of the profile
+  partial   made from the seeds that are complete, as a run with --budget does
+  stale     made from other cells, or changed since
+  absent    not made yet")]
 pub struct Arguments {
     /// Only this stage; may be given several times
     #[arg(long, value_name = "NAME")]

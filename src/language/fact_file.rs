@@ -21,7 +21,8 @@ fn from_records(records: &Records, subject: &str, object: &str, objects: Objects
     let (subjects, own_objects) = (column(records, subject)?, column(records, object)?);
     let fact = |line: &Line| Fact { subject: line.cells[subjects].clone(), object: line.cells[own_objects].clone() };
     let facts = records.lines.iter().map(fact).collect();
-    let place = |fact: usize| format!("{} {}", records.unit, records.lines[fact].number);
+    let from = if records.unit == "row" { " (from 0)" } else { "" };
+    let place = |fact: usize| format!("{} {}{from}", records.unit, records.lines[fact].number);
     Relation::with_places(&format!("{subject} → {object}"), facts, objects, place)
 }
 
