@@ -91,6 +91,9 @@ impl Error {
         let what = format!("cannot {doing} '{}': {source}", path.display());
         match source.kind() {
             ErrorKind::NotFound => Self::input(what).fix("check the path"),
+            ErrorKind::PermissionDenied if ["read", "open"].contains(&doing) => {
+                Self::input(what).fix("make the file readable, or name another")
+            }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 Self::input(what).fix("choose a writable place, for example with --store DIR")
             }

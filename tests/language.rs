@@ -96,6 +96,8 @@ fn bad_input_is_one_error_that_names_the_place_and_the_way_out() {
         ("--count 17", "16"),
         ("--count 0", "0"),
         ("--dimension 0", "dimension"),
+        ("--dimension 100000000", "GiB"),
+        ("--hidden 18446744073709551615", "GiB"),
         ("--hidden 0", "0"),
         ("--steps 0", "step"),
         ("--learning-rate inf", "learning rate"),

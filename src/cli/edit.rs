@@ -20,7 +20,7 @@ use crate::pipeline::progress::{count, tell};
 /// By default the MLP is built again for the new facts, as its file says it was built: at the same size, or where that stores
 /// too little at the smallest that stores every fact. memit, rome and alpha_edit change the output matrix alone: fast and of the
 /// same shape, but facts can be lost. The report counts the altered facts that are stored (efficacy) and the others that are
-/// (specificity), and names the facts that were lost. The exit code is 0 when every altered fact is stored and none was lost,
+/// (specificity), and names the facts that were lost. --facts has to say what the MLP stores now, earlier edits included. The exit code is 0 when every altered fact is stored and none was lost,
 /// else 1; the file is written all the same.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -77,6 +77,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     facts.check_dimension(&old).map_err(|error| error.at(arguments.mlp.display()))?;
     let edits = real_edits(arguments, &facts)?;
     let before = verify(&old, &facts.set);
+    check_present_facts(arguments, &facts, &before)?;
     let original = facts.set.clone();
     facts.set_values(&edits);
     let altered_before = verify(&old, &facts.set);
@@ -99,6 +100,31 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     Ok(u8::from(outcome.altered_after < outcome.altered || !outcome.lost.is_empty()))
 }
 
+/// The facts that are to stay are those that `--facts` says. An MLP that lacks some may store others, which the edit would undo: the
+/// missing ones are named, and where they are most, the MLP's own file is not replaced.
+fn check_present_facts(arguments: &Arguments, facts: &Facts, before: &Verified) -> Result<()> {
+    let missing: Vec<usize> =
+        (0..before.margins.len()).filter(|fact| before.certainty(*fact) != Certainty::Stored).collect();
+    let total = before.margins.len();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the MLP does not store {} of {total} facts as they are before the edit", missing.len());
+    let same = |path: &std::path::Path| path.canonicalize().ok();
+    if 2 * missing.len() > total && same(&arguments.output) == same(&arguments.mlp) {
+        return Err(Error::input(what).at(arguments.mlp.display()).fix(
+            "say with --facts what it stores now, earlier edits included, or write to another --output; nothing was written",
+        ));
+    }
+    let names: Vec<String> = missing.iter().take(5).map(|fact| facts.label(*fact).to_string()).collect();
+    let more = if missing.len() > 5 { ", …" } else { "" };
+    tell(&format!(
+        "warning: {what}: {}{more}. They will be as --facts says; put earlier edits into that file to keep them",
+        names.join(", ")
+    ));
+    Ok(())
+}
+
 fn how(arguments: &Arguments) -> Result<How> {
     let Arguments { lambda, tolerance, clip, .. } = *arguments;
     let misplaced = |given: bool, option: &str, methods: &str| match given {
@@ -117,6 +143,9 @@ fn how(arguments: &Arguments) -> Result<How> {
     misplaced(lambda.is_some() && arguments.method != "memit", "lambda", "memit")?;
     misplaced(tolerance.is_some() && arguments.method != "alpha_edit", "tolerance", "alpha_edit")?;
     misplaced(clip.is_some() && !is_in_place, "clip", "memit, rome or alpha_edit")?;
+    if let Some(share) = tolerance.filter(|share| !(*share > 0.0 && share.is_finite())) {
+        return Err(Error::input(format!("the tolerance is {share}")).fix("use a number above 0, such as 0.01"));
+    }
     match clip {
         Some(share) if !(share > 0.0 && share.is_finite()) => {
             Err(Error::input(format!("--clip {share}")).fix("use a number above 0, such as 0.75"))

@@ -85,6 +85,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         None => (relation, None),
     };
     let recipe = arguments.recipe(relation.facts().len());
+    arguments.check_rome(&relation, edit.as_ref(), &recipe)?;
     tell(&format!(
         "training a language model on {} facts in {} sentences each",
         relation.facts().len(),
@@ -111,8 +112,12 @@ struct Edited {
 impl Arguments {
     /// What would only be found after a training.
     fn check(&self) -> Result<()> {
-        if self.dimension == 0 || self.hidden == Some(0) || self.steps == 0 {
-            return Err(Error::input("a dimension, number of hidden units or of steps of 0").fix("use at least 1"));
+        for (option, value) in
+            [("--dimension", Some(self.dimension)), ("--hidden", self.hidden), ("--steps", Some(self.steps))]
+        {
+            if value == Some(0) {
+                return Err(Error::input(format!("{option} 0")).fix("use at least 1"));
+            }
         }
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
             return Err(Error::input(format!("a learning rate of {}", self.learning_rate)).fix("use a positive number"));
@@ -128,7 +133,11 @@ impl Arguments {
             }
             _ => (films::one_per_director()?, templates::films()?),
         };
-        let count = self.count.unwrap_or_else(|| relation.facts().len().min(MOST_FACTS));
+        let all = relation.facts().len();
+        let count = self.count.unwrap_or_else(|| all.min(MOST_FACTS));
+        if self.count.is_none() && count < all {
+            tell(&format!("the first {count} of {all} facts; --count says how many"));
+        }
         let sentences = self.templates.as_deref().map_or(Ok(sentences), templates::read)?;
         Ok((relation.first(count)?, sentences))
     }
@@ -172,16 +181,23 @@ impl Arguments {
         Ok((Relation::new(&relation.name, ordered, Objects::Shared)?, Edit { objects }))
     }
 
+    /// ROME inverts the second moments of the facts that stay.
+    fn check_rome(&self, relation: &Relation, edit: Option<&Edit>, recipe: &Recipe) -> Result<()> {
+        let Some(edit) = edit.filter(|_| self.method == "rome") else { return Ok(()) };
+        let stay = relation.facts().len() - edit.objects.len();
+        if stay >= recipe.hidden {
+            return Ok(());
+        }
+        Err(Error::input(format!(
+            "{stay} facts stay, too few for ROME with {} hidden units: it inverts their second moments",
+            recipe.hidden
+        ))
+        .fix("change fewer facts, use fewer --hidden units, or another --method"))
+    }
+
     fn edit(&self, trial: &Trial, recipe: &Recipe, relation: &Relation, edit: &Edit) -> Result<Edited> {
         let (study, facts) = (&trial.study, relation.facts());
         let first = facts.len() - edit.objects.len();
-        if self.method == "rome" && first < study.mlp.hidden() {
-            return Err(Error::input(format!(
-                "{first} facts stay, too few for ROME with {} hidden units: it inverts their second moments",
-                study.mlp.hidden()
-            ))
-            .fix("change fewer facts, use fewer --hidden units, or another --method"));
-        }
         let mut map = study.facts.map.clone();
         for (value, object) in map[first..].iter_mut().zip(&edit.objects) {
             let owner = facts.iter().position(|fact| fact.object == *object);
@@ -192,7 +208,9 @@ impl Arguments {
         let mut best: Option<(Edited, Mlp)> = None;
         let mut consider = |configuration: Configuration, mlp: Mlp| {
             let accuracies = study.accuracies(&task, &study.predicted(&mlp), |_| true);
-            let is_better = |(old, _): &(Edited, Mlp)| accuracies.harmonic() > old.accuracies.harmonic();
+            // Where the score is 0 the changed facts decide.
+            let rank = |own: &Accuracies| (own.harmonic(), own.efficacy.unwrap_or(0.0) + own.paraphrase.unwrap_or(0.0));
+            let is_better = |(old, _): &(Edited, Mlp)| rank(&accuracies) > rank(&old.accuracies);
             if best.as_ref().is_none_or(is_better) {
                 best = Some((Edited { configuration, accuracies, cross_entropies: (0.0, 0.0) }, mlp));
             }

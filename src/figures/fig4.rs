@@ -27,7 +27,7 @@ pub fn figure(table: &Table) -> Result<Figure> {
         series,
         notes: vec![note.to_owned(), "mean of the seeds".to_owned()],
     };
-    let ratios = series(&rows, |rows, kind, percent, seed| ratio(rows, kind, percent, seed));
+    let ratios = series(&rows, ratio);
     let tried = ratios.iter().flat_map(|series| &series.points).map(|(_, ratio)| *ratio);
     let Some(ratio_axis) = Axis::logarithmic_around("perplexity after / before", tried.chain([1.0])) else {
         return Err(nothing_to_draw("no edit was evaluated on the other tokens"));

@@ -121,7 +121,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows.len()
     }
 

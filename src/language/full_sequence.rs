@@ -48,9 +48,9 @@ impl Plain<'_> {
         let queries: Vec<_> = inputs.iter().enumerate().map(|(t, input)| turned(parts.query(input), t)).collect();
         let keys: Vec<_> = inputs.iter().enumerate().map(|(t, input)| turned(parts.key(input), t)).collect();
         let mut logits = Array2::zeros((tokens.len(), self.embeddings.nrows()));
-        for position in 0..tokens.len() {
+        for (position, query) in queries.iter().enumerate() {
             let scores: Array1<f64> =
-                (0..=position).map(|s| queries[position].dot(&keys[s]) / (dimension as f64).sqrt()).collect();
+                keys[..=position].iter().map(|key| query.dot(key) / (dimension as f64).sqrt()).collect();
             let shares = scores.mapv(f64::exp);
             let mut stream = Array1::zeros(dimension);
             for (share, input) in shares.iter().zip(&inputs) {
@@ -85,7 +85,7 @@ impl Parts<'_> {
     }
 
     fn matrix(&self, part: Part) -> Array2<f64> {
-        let shape = self.layout.matrix(&vec![0.0; self.layout.len()], part).dim();
+        let shape = self.layout.matrix(&vec![0.0; self.layout.parameters()], part).dim();
         Array2::from_shape_vec(shape, self.parameters[self.layout.range(part)].to_vec()).unwrap()
     }
 

@@ -74,7 +74,7 @@ impl Layout {
     }
 
     /// Number of parameters.
-    pub fn len(&self) -> usize {
+    pub fn parameters(&self) -> usize {
         self.range(Part::OutputGain).end
     }
 
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_model_of_the_paper_has_its_number_of_parameters() {
         let layout = Layout::new(256, 8);
-        assert_eq!(layout.len(), 334_849);
+        assert_eq!(layout.parameters(), 334_849);
         for (place, part) in PARTS.iter().enumerate() {
             assert_eq!(*part as usize, place, "the list is in the order of the parts");
         }

@@ -103,7 +103,7 @@ impl Model {
         Ok(Self {
             rotary: Rotary::with_base(10_000f64.powf(dimension as f64 / 1024.0), dimension, longest),
             parameters: initial(&layout, rng),
-            gradient: vec![0.0; layout.len()],
+            gradient: vec![0.0; layout.parameters()],
             buffers: Buffers::new(dimension, tokens),
             embeddings: embeddings.mapv(|entry| entry as f32),
             normalised,
@@ -132,8 +132,8 @@ impl Model {
         self.attend(&batch);
         self.gradient.fill(0.0);
         let mut found = Found { loss: 0.0, predictions: batch.predictions() };
-        for start in (0..batch.len()).step_by(ROWS) {
-            let end = (start + ROWS).min(batch.len());
+        for start in (0..batch.rows()).step_by(ROWS) {
+            let end = (start + ROWS).min(batch.rows());
             self.forward(mlp, pass, start, end);
             self.score(&batch, start, end, &mut found);
             self.backward(mlp, pass, start, end);
@@ -145,7 +145,7 @@ impl Model {
     /// The streams x that reach the mixture at the rows of a batch, after [`super::attention`].
     pub(super) fn attend(&mut self, batch: &Batch) -> ArrayView2<'_, f32> {
         let (dimension, tokens) = (self.dimension(), batch.tokens());
-        self.buffers.grow(tokens, batch.len(), dimension);
+        self.buffers.grow(tokens, batch.rows(), dimension);
         let Buffers { tokens: buffers, shares, attended, .. } = &mut self.buffers;
         let gain = self.layout.vector(&self.parameters, Part::InputGain);
         for slot in 0..tokens {
@@ -158,10 +158,10 @@ impl Model {
         QUERY.forward(&self.layout, &self.parameters, inputs, &mut buffers.query);
         KEY.forward(&self.layout, &self.parameters, inputs, &mut buffers.key);
         let seen = buffers.seen();
-        for row in 0..batch.len() {
-            attend(&self.rotary, seen, batch.context(row), &mut shares[row], attended.row_mut(row));
+        for (row, shares) in shares.iter_mut().enumerate().take(batch.rows()) {
+            attend(&self.rotary, seen, batch.context(row), shares, attended.row_mut(row));
         }
-        self.buffers.attended.slice(s![..batch.len(), ..])
+        self.buffers.attended.slice(s![..batch.rows(), ..])
     }
 
     /// From streams to logits, in the buffers.
@@ -239,9 +239,9 @@ impl Model {
             keys: buffers.key.outputs.view(),
             values: buffers.inputs.view(),
         };
-        for row in 0..batch.len() {
+        for (row, shares) in shares.iter().enumerate().take(batch.rows()) {
             let gradient = attended_gradient.row(row);
-            attend_back(&self.rotary, seen, batch.context(row), &shares[row], gradient, &mut sums);
+            attend_back(&self.rotary, seen, batch.context(row), shares, gradient, &mut sums);
         }
         for (projection, trace, output_gradient) in
             [(QUERY, &mut buffers.query, &buffers.query_gradient), (KEY, &mut buffers.key, &buffers.key_gradient)]
@@ -313,7 +313,7 @@ impl Buffers {
 fn initial(layout: &Layout, rng: &mut Rng) -> Vec<f32> {
     let drawn = crate::facts::embeddings::gaussian((1, layout.matrices()), rng);
     let mut parameters: Vec<f32> = drawn.iter().map(|entry| (INITIAL * entry) as f32).collect();
-    parameters.resize(layout.len(), 0.0);
+    parameters.resize(layout.parameters(), 0.0);
     for part in [Part::QueryGain, Part::KeyGain, Part::InputGain, Part::OutputGain] {
         parameters[layout.range(part)].fill(1.0);
     }

@@ -68,14 +68,14 @@ impl Stream {
             self.language.append(Axis(0), language.view()).expect("rows of one dimension");
             self.unit.append(Axis(0), routed.unit.slice(rows)).expect("rows of one dimension");
         }
-        for row in 0..batch.len() {
+        for row in 0..batch.rows() {
             self.targets.extend(batch.targets(row));
             self.ends.push(self.targets.len());
         }
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub fn positions(&self) -> usize {
         self.weights.len()
     }
 
@@ -106,8 +106,8 @@ impl Stream {
         let mut pass = mlp.pass(ROWS);
         let mut mixed = Array2::zeros((ROWS, dimension));
         let mut logits = vec![0.0; ROWS * heads.nrows()];
-        for start in (0..self.len()).step_by(ROWS) {
-            let end = (start + ROWS).min(self.len());
+        for start in (0..self.positions()).step_by(ROWS) {
+            let end = (start + ROWS).min(self.positions());
             let mut mixed = mixed.slice_mut(s![..end - start, ..]);
             mlp.forward(self.unit.slice(s![start..end, ..]), &mut pass, mixed.view_mut());
             for (row, mut mixed) in (start..end).zip(mixed.rows_mut()) {
@@ -127,7 +127,7 @@ impl Stream {
 
     /// The token with the largest logit in each row; the first one of equals.
     pub fn predictions(&self, mlp: &FrozenMlp, heads: &Array2<f32>) -> Vec<usize> {
-        let mut predicted = Vec::with_capacity(self.len());
+        let mut predicted = Vec::with_capacity(self.positions());
         self.logits(mlp, heads, |_, logits| {
             let top = maximum(logits);
             predicted.push(logits.iter().position(|logit| *logit == top).unwrap_or(0));

@@ -93,8 +93,11 @@ impl Experiment for FactEditing {
         point.base().check()?;
         let altered = point.altered();
         if !(point.percent > 0.0 && point.percent <= 100.0) || altered < 2 {
-            return Err(Error::input(format!("{} % of {} facts are {altered} edits", point.percent, point.facts))
-                .fix("use a percent of at most 100 that alters at least 2 facts"));
+            return Err(Error::input(format!(
+                "percent is {:e}: {altered} edits of {} facts",
+                point.percent, point.facts
+            ))
+            .fix("use a percent of at most 100 that alters at least 2 facts"));
         }
         experiment::canonical(&point)
     }

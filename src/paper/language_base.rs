@@ -51,9 +51,16 @@ impl BasePoint {
     /// # Errors
     /// When a number is 0, the learning rate is not positive, or there are not as many facts.
     pub fn check(&self) -> Result<()> {
-        let sizes = [self.dimension, self.hidden, self.mlp_steps, self.batch, self.steps];
-        if sizes.contains(&0) || self.facts < 2 {
-            return Err(Error::input(format!("{self:?}")).fix("use at least two facts, and no 0"));
+        let sizes = [
+            ("dimension", self.dimension, 1),
+            ("facts", self.facts, 2),
+            ("hidden", self.hidden, 1),
+            ("mlp_steps", self.mlp_steps, 1),
+            ("batch", self.batch, 1),
+            ("steps", self.steps, 1),
+        ];
+        if let Some((name, value, least)) = sizes.into_iter().find(|(_, value, least)| value < least) {
+            return Err(Error::input(format!("{name} is {value}")).fix(format!("use at least {least}")));
         }
         if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
             return Err(Error::input(format!("learning_rate is {}", self.learning_rate)).fix("use a positive number"));
@@ -106,14 +113,9 @@ impl BasePoint {
         2.5e-11 * 16.0 * facts * dimension * (140.0 + 2.0 * facts + 3.0 * self.hidden as f64)
     }
 
-    /// Predicted bytes: streams of all positions, and what training holds. Measured at d = 128: 55 MB at F = 512, 181 MB at
-    /// F = 2048.
+    /// Predicted bytes.
     pub fn bytes(&self) -> f64 {
-        let (facts, dimension, hidden) = (self.facts as f64, self.dimension as f64, self.hidden as f64);
-        let streams = 16.0 * facts * 4.2 * 8.0 * dimension;
-        let vocabulary = 140.0 + 2.0 * facts;
-        let training = 4.0 * facts * (4.0 * hidden + 3.0 * dimension) + 128.0 * 4.0 * vocabulary * 2.0;
-        1.6e7 + streams + training + 8.0 * vocabulary * dimension * 3.0
+        self.recipe(0).bytes(self.facts)
     }
 }
 

@@ -22,6 +22,7 @@ thread_local! {
 /// meanwhile are errors.
 pub fn attempt(experiment: &dyn Experiment, point: &Point, seed: u64) -> Result<Vec<Record>> {
     let params = point.with_paths();
+    refuse_beyond_memory(experiment.memory(&params))?;
     install_hook();
     PLACE_OF_PANIC.set(Some(String::new()));
     let outcome = catch_unwind(AssertUnwindSafe(|| experiment.run(&params, seed)));
@@ -30,6 +31,20 @@ pub fn attempt(experiment: &dyn Experiment, point: &Point, seed: u64) -> Result<
     check(&records)?;
     point.files.iter().try_for_each(InputFile::check_unchanged)?;
     Ok(records)
+}
+
+/// What a prediction of memory may be off by (`plan` shows the same range).
+const UNCERTAINTY: f64 = 2.0;
+
+/// A cell that cannot fit into memory is a failure of its own, before it takes the run with it.
+fn refuse_beyond_memory(predicted: f64) -> Result<()> {
+    let Some(free) = crate::memory::available().map(|bytes| bytes as f64) else { return Ok(()) };
+    if predicted <= UNCERTAINTY * free {
+        return Ok(());
+    }
+    let gib = |bytes: f64| bytes / 1024f64.powi(3);
+    Err(Error::failure(format!("needs about {:.1} GiB of memory, and {:.1} GiB are free", gib(predicted), gib(free)))
+        .fix("use a smaller grid point, or a machine with more memory"))
 }
 
 /// Keeps panics of cells off the screen: they are reported with their cell. Other panics are shown as ever.
@@ -73,4 +88,16 @@ fn check(records: &[Record]) -> Result<()> {
         }
     }
     Table::from_records(records).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_cannot_fit_is_refused_before_it_starts() {
+        assert!(refuse_beyond_memory(1e6).is_ok());
+        let error = refuse_beyond_memory(1e18).unwrap_err();
+        assert!(error.exit_code() == 1 && error.to_string().contains("931322574.6 GiB"), "{error}");
+    }
 }

@@ -44,6 +44,22 @@ fn a_rebuilt_mlp_stores_every_fact_and_says_how_it_was_made() {
     assert_eq!(bytes("again.safetensors"), bytes("new.safetensors"), "what build makes for the new facts");
 }
 
+/// The facts that stay are taken from `--facts`: a file that is not about the MLP would undo what it stores.
+#[test]
+fn a_map_that_the_mlp_does_not_store_is_refused_and_earlier_edits_are_named() {
+    let own = edited();
+    own.write("other.csv", &(0..40).map(|key| format!("{key},{}\n", (key + 1) % 25)).collect::<String>());
+    let error = own.complaint(&format!("{} -o OWN/mlp.safetensors", EDIT.replace("map.csv", "other.csv")));
+    assert!(error.contains("does not store 40 of 40 facts") && error.contains("--facts"), "{error}");
+    let (code, _) = own.run(&format!("{EDIT} -o OWN/new.safetensors"));
+    assert_eq!(code, 0);
+    own.write("later.csv", "5,9\n");
+    let later = EDIT.replace("mlp.safetensors", "new.safetensors").replace("new.csv", "later.csv");
+    let output = own.process(&format!("{later} -o OWN/later.safetensors"));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("warning: the MLP does not store 2 of 40 facts"), "{told}");
+}
+
 #[test]
 fn a_size_that_is_too_small_for_the_new_facts_gives_way_to_the_smallest() {
     let own = edited();

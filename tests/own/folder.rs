@@ -43,9 +43,14 @@ impl Own {
         (code, String::from_utf8(out).unwrap())
     }
 
+    /// Runs a command as a process of its own.
+    pub fn process(&self, line: &str) -> std::process::Output {
+        Command::new(env!("CARGO_BIN_EXE_factsmith")).args(self.words(line)).output().unwrap()
+    }
+
     /// The error of a command that has to be refused.
     pub fn complaint(&self, line: &str) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_factsmith")).args(self.words(line)).output().unwrap();
+        let output = self.process(line);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {error}");
         error

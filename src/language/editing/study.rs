@@ -41,7 +41,7 @@ impl Study {
 
     /// Number of sentences about a fact.
     pub fn templates(&self) -> usize {
-        self.asked.len() / self.facts.len()
+        self.asked.positions() / self.facts.len()
     }
 
     /// The token predicted after every sentence with an MLP as the fact expert.
