@@ -131,7 +131,8 @@ impl Arguments {
             (Some(file), Some(subject), Some(object)) => {
                 (fact_file::read(file, subject, object, kind)?, templates::any()?)
             }
-            _ => (films::one_per_director()?, templates::films()?),
+            _ if self.distinct_objects => (films::one_per_director()?, templates::films()?),
+            _ => (films::first(self.count.unwrap_or(MOST_FACTS))?, templates::films()?),
         };
         let all = relation.facts().len();
         let count = self.count.unwrap_or_else(|| all.min(MOST_FACTS));

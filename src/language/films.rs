@@ -25,6 +25,16 @@ pub fn one_per_director() -> Result<Relation> {
     Relation::new("film → director, one film each", first, Objects::Distinct)
 }
 
+/// The first `count` films: one for each director as long as there are directors, and all films, whose directors they share,
+/// beyond.
+///
+/// # Errors
+/// When there are fewer films, or none is asked for.
+pub fn first(count: usize) -> Result<Relation> {
+    let each = one_per_director()?;
+    if count <= each.facts().len() { each.first(count) } else { all()?.first(count) }
+}
+
 fn facts() -> impl Iterator<Item = Fact> {
     let lines = FILMS.lines().skip(1).filter_map(|line| line.split_once('\t'));
     lines.map(|(film, director)| Fact { subject: film.to_owned(), object: director.to_owned() })
@@ -39,6 +49,18 @@ mod tests {
     fn the_file_is_the_one_whose_provenance_is_told() {
         let hash: String = Sha256::digest(FILMS).iter().map(|byte| format!("{byte:02x}")).collect();
         assert!(include_str!("../../data/README.md").contains(&format!("SHA-256: `{hash}`")), "{hash}");
+    }
+
+    #[test]
+    fn directors_are_shared_only_where_there_are_too_few() {
+        let directors = |count: usize| {
+            let relation = first(count).unwrap();
+            assert_eq!(relation.facts().len(), count);
+            relation.facts().iter().map(|fact| fact.object.clone()).collect::<HashSet<_>>().len()
+        };
+        assert_eq!((directors(100), directors(7_563)), (100, 7_563));
+        assert!((1..7_564).contains(&directors(7_564)));
+        assert_eq!(first(17_397).unwrap_err().exit_code(), 2);
     }
 
     #[test]
