@@ -93,11 +93,16 @@ fn main() {
         let mut settings = 0;
         let all = best_of(1, || {
             settings = 0;
-            weight_edits::all(&study, &task, |edited| {
-                study.predicted(&study.mlp.clone().with_down(edited.down));
-                settings += 1;
-                Ok(())
-            })
+            weight_edits::all(
+                &study,
+                &task,
+                |_| true,
+                |edited| {
+                    study.predicted(&study.mlp.clone().with_down(edited.down));
+                    settings += 1;
+                    Ok(())
+                },
+            )
             .unwrap();
         });
         println!(

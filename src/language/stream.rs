@@ -2,7 +2,7 @@
 //! it is computed once for a model, and any number of MLPs are evaluated on it exactly.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, Axis, Zip, s};
+use ndarray::{Array2, ArrayViewMut1, Axis, Zip, s};
 
 use super::batch::{Batch, Pair, Positions};
 use super::mixture::Routed;
@@ -100,6 +100,21 @@ impl Stream {
         &self.targets[start..self.ends[row]]
     }
 
+    /// The mean of w over the rows.
+    pub fn mean_weight(&self) -> f64 {
+        f64::from(self.weights.iter().sum::<f32>()) / self.weights.len() as f64
+    }
+
+    /// Mixes an output of the fact expert, in place, with the language expert's of a row: `(language + w·output)/rms`. Returns the
+    /// root mean square that was divided by.
+    pub fn mix(&self, row: usize, mut output: ArrayViewMut1<f32>) -> f32 {
+        let weight = self.weights[row];
+        Zip::from(&mut output).and(self.language.row(row)).for_each(|out, language| *out = language + weight * *out);
+        let length = root_mean_square(output.view());
+        output /= length;
+        length
+    }
+
     /// Hands the logits of each row to `see`. `heads` as [`Model::heads`] gives them.
     pub fn logits(&self, mlp: &FrozenMlp, heads: &Array2<f32>, mut see: impl FnMut(usize, &mut [f32])) {
         let dimension = self.unit.ncols();
@@ -110,12 +125,8 @@ impl Stream {
             let end = (start + ROWS).min(self.positions());
             let mut mixed = mixed.slice_mut(s![..end - start, ..]);
             mlp.forward(self.unit.slice(s![start..end, ..]), &mut pass, mixed.view_mut());
-            for (row, mut mixed) in (start..end).zip(mixed.rows_mut()) {
-                let weight = self.weights[row];
-                Zip::from(&mut mixed)
-                    .and(self.language.row(row))
-                    .for_each(|out, language| *out = language + weight * *out);
-                mixed /= root_mean_square(mixed.view());
+            for (row, output) in (start..end).zip(mixed.rows_mut()) {
+                self.mix(row, output);
             }
             let logits = &mut logits[..(end - start) * heads.nrows()];
             general_mat_mul(1.0, &mixed, &heads.t(), 0.0, &mut matrix_mut(logits, end - start, heads.nrows()));

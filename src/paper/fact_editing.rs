@@ -122,10 +122,15 @@ impl Experiment for FactEditing {
         let task = EditTask::exchange(&study.facts.map, point.altered(), study.templates(), &mut name.rng())?;
         let mut tried = Vec::new();
         let unedited = study.predicted(&study.mlp);
-        weight_edits::all(study, &task, |edited| {
-            keep(&mut tried, try_edit(study, &task, &unedited, edited));
-            Ok(())
-        })?;
+        weight_edits::all(
+            study,
+            &task,
+            |_| true,
+            |edited| {
+                keep(&mut tried, try_edit(study, &task, &unedited, edited));
+                Ok(())
+            },
+        )?;
         for (kind, mlp) in swaps(&point.base(), study, &task, seed)? {
             keep(&mut tried, try_swap(study, &task, kind, mlp));
         }

@@ -48,7 +48,6 @@ impl Experiment for Language {
         let other = FactSet::new(study.facts.keys.clone(), study.facts.values.clone(), map)?;
         let fitted = point.recipe(seed).fit(&other, "other facts of the language model")?;
         let (before, after) = (study.cross_entropy(&study.mlp), study.cross_entropy(&fitted.mlp));
-        let mean = |weights: &[f32]| f64::from(weights.iter().sum::<f32>()) / weights.len() as f64;
         Ok(vec![
             Record::new()
                 .with("parameters", study.mlp.parameters())
@@ -65,7 +64,7 @@ impl Experiment for Language {
                 .with("cross_entropy_after", after)
                 .with("cross_entropy_ratio", after / before)
                 .with("perplexity_ratio", (after - before).exp())
-                .with("fact_weight_before_objects", mean(&study.asked.weights))
+                .with("fact_weight_before_objects", study.asked.mean_weight())
                 .with("fact_weight_before_words", study.word_weight()),
         ])
     }

@@ -3,7 +3,7 @@
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, Zip, s};
 
-use crate::language::model::{ROWS, root_mean_square};
+use crate::language::model::ROWS;
 use crate::language::stream::Stream;
 use crate::mlp::trainable::matrix_mut;
 use crate::num::softmax::cross_entropy_gradient;
@@ -30,13 +30,8 @@ impl Asked<'_> {
             let end = (start + ROWS).min(count);
             let mut lengths = Vec::with_capacity(ROWS);
             for (row, mut mixed) in (start..end).zip(unit.rows_mut()) {
-                let weight = self.stream.weights[row];
-                Zip::from(&mut mixed)
-                    .and(outputs.row(row))
-                    .and(self.stream.language.row(row))
-                    .for_each(|mixed, output, language| *mixed = language + weight * output);
-                lengths.push(root_mean_square(mixed.view()));
-                mixed /= lengths[row - start];
+                mixed.assign(&outputs.row(row));
+                lengths.push(self.stream.mix(row, mixed));
             }
             let unit = unit.slice(s![..end - start, ..]);
             let logits = &mut logits[..(end - start) * vocabulary];

@@ -68,8 +68,7 @@ impl Study {
 
     /// The mean weight of the fact expert where words follow the subject or a word after it; positions before it are left out.
     pub fn word_weight(&self) -> f64 {
-        let weights = &self.words[1].weights;
-        f64::from(weights.iter().sum::<f32>()) / weights.len() as f64
+        self.words[1].mean_weight()
     }
 
     /// Mean cross-entropy of all tokens but the objects.

@@ -98,35 +98,49 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Hands the edits of all grids to `see`: 108 of MEMIT (and as many with λ scaled to the number of facts), 81 of AlphaEdit, 54 of ROME and 12 of fine-tuning. With fewer
-/// preserved facts than hidden units there is no ROME: it inverts their second moments.
+/// Hands the edits of the grids of the kinds that `wanted` picks to `see`: 108 of `memit` (and as many with λ scaled to the number of
+/// facts), 81 of `alpha_edit`, 54 of `rome` and 12 of `fine_tuning`. With fewer preserved facts than hidden units there is no
+/// ROME: it inverts their second moments.
 ///
 /// # Errors
 /// When `see` fails or an update cannot be solved for.
-pub fn all(study: &Study, task: &EditTask, mut see: impl FnMut(Edited) -> Result<()>) -> Result<()> {
+pub fn all(
+    study: &Study,
+    task: &EditTask,
+    wanted: impl Fn(&str) -> bool,
+    mut see: impl FnMut(Edited) -> Result<()>,
+) -> Result<()> {
     let start = Start::new(study, task);
+    let outputs = start.outputs.mapv(|entry| entry as f32);
+    let has_rome = wanted("rome") && start.preserved.nrows() >= start.preserved.ncols();
     for learning_rate in RATES {
         for weight_decay in DECAYS {
+            let (has_memit, has_alpha_edit) =
+                (weight_decay == 0.0 && wanted("memit"), weight_decay == 0.0 && wanted("alpha_edit"));
+            if !(has_memit || has_alpha_edit || has_rome) {
+                continue;
+            }
             let settings = (learning_rate, weight_decay);
-            let outputs = start.outputs.mapv(|entry| entry as f32);
             for snapshot in residuals::trajectory(&start.asked(), &outputs, settings, &STEPS, ENOUGH as f32) {
                 let base = Configuration {
                     steps: Some(snapshot.steps),
                     learning_rate: Some(learning_rate),
                     ..Configuration::default()
                 };
-                if weight_decay == 0.0 {
+                if has_memit {
                     memits(&start, base, &snapshot.residuals, &mut see)?;
+                }
+                if has_alpha_edit {
                     alpha_edits(&start, base, &snapshot.residuals, &mut see)?;
                 }
-                if start.preserved.nrows() >= start.preserved.ncols() {
+                if has_rome {
                     let base = Configuration { weight_decay: Some(weight_decay), ..base };
                     romes(&start, base, &snapshot, &mut see)?;
                 }
             }
         }
     }
-    fine_tunings(&start, &mut see)
+    if wanted("fine_tuning") { fine_tunings(&start, &mut see) } else { Ok(()) }
 }
 
 /// MEMIT weighs λ times the mean over preserved facts against the sum over altered ones: with fewer facts the λ of the paper hold
@@ -215,10 +229,15 @@ mod tests {
         let mut rng = StreamName::new("edit").rng();
         let task = EditTask::exchange(&study.facts.map, 6, study.templates(), &mut rng).unwrap();
         let mut edits = Vec::new();
-        all(&study, &task, |edited| {
-            edits.push(edited);
-            Ok(())
-        })
+        all(
+            &study,
+            &task,
+            |_| true,
+            |edited| {
+                edits.push(edited);
+                Ok(())
+            },
+        )
         .unwrap();
         (study, task, edits)
     }
