@@ -82,28 +82,36 @@ fn edited(name: &str, method: &str, keys: &str, table: &Table) -> Result<Option<
             let (swap, best) = (at(rows, 10.0, choice, true)?, at(rows, 10.0, choice, false)?);
             (best > 0.0).then(|| swap / best)
         }),
-        "swap_lead_at_few_edits" => by_seed(Scale::Plain, &|rows| {
-            let lead = |percent| Some(at(rows, percent, choice, true)? - at(rows, percent, choice, false)?);
-            FEW.into_iter().map(lead).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
-        }),
-        "swap_loss_with_many_edits" => by_seed(Scale::Plain, &|rows| {
-            let scores: Option<Vec<f64>> = FEW.into_iter().map(|percent| at(rows, percent, choice, true)).collect();
-            let scores = scores?;
-            Some(scores.iter().copied().reduce(f64::max)? - scores.iter().copied().reduce(f64::min)?)
-        }),
-        "swap_perplexity_ratio" => by_seed(Scale::Ratio, &|rows| {
-            let of = |percent: f64| {
-                let own = rows.iter().filter(|row| row.kind == "swap" && row.percent == percent);
-                own.filter_map(|row| row.perplexity_ratio).next()
-            };
-            FEW.into_iter().map(of).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
-        }),
+        "swap_lead_at_few_edits" => by_seed(Scale::Plain, &|rows| least_lead(rows, choice)),
+        "swap_loss_with_many_edits" => by_seed(Scale::Plain, &|rows| spread(rows, choice)),
+        "swap_perplexity_ratio" => by_seed(Scale::Ratio, &largest_perplexity_ratio),
         other => return Err(unknown("measure", other, MEASURES.map(|measure| measure.name))),
     })
 }
 
 /// The shares of facts altered that both papers try, in percent.
 const FEW: [f64; 3] = [2.0, 5.0, 10.0];
+
+/// The least lead of the swap over the best weight update at few edits; `None` where a share is missing.
+fn least_lead(rows: &[EditRow], choice: Choice) -> Option<f64> {
+    let lead = |percent| Some(at(rows, percent, choice, true)? - at(rows, percent, choice, false)?);
+    FEW.into_iter().map(lead).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+}
+
+/// The largest score of the swap at few edits minus the smallest.
+fn spread(rows: &[EditRow], choice: Choice) -> Option<f64> {
+    let scores: Vec<f64> = FEW.into_iter().map(|percent| at(rows, percent, choice, true)).collect::<Option<_>>()?;
+    Some(scores.iter().copied().reduce(f64::max)? - scores.into_iter().reduce(f64::min)?)
+}
+
+/// The largest perplexity ratio of the swap at few edits.
+fn largest_perplexity_ratio(rows: &[EditRow]) -> Option<f64> {
+    let of = |percent: f64| {
+        let own = rows.iter().filter(|row| row.kind == "swap" && row.percent == percent);
+        own.filter_map(|row| row.perplexity_ratio).next()
+    };
+    FEW.into_iter().map(of).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+}
 
 /// The weight updates of the paper.
 const WEIGHT_UPDATES: [&str; 3] = ["memit", "alpha_edit", "rome"];
@@ -173,5 +181,35 @@ mod tests {
         assert_eq!(at(&rows, 10.0, Choice::Oracle, true), Some(0.9));
         assert_eq!(at(&rows, 10.0, Choice::Oracle, false), Some(0.45), "fine-tuning is not among the paper's");
         assert_eq!(at(&rows, 10.0, Choice::HeldOut, false), Some(0.2));
+    }
+    #[test]
+    fn few_edits_are_all_three_shares_or_none() {
+        let row = |kind: &str, percent: f64, harmonic: f64, ratio: f64| EditRow {
+            dimension: 64,
+            kind: kind.to_owned(),
+            percent,
+            seed: 0,
+            harmonic,
+            geometric: 0.0,
+            reporting: 0.0,
+            best_harmonic: true,
+            best_geometric: false,
+            chosen: false,
+            perplexity_ratio: Some(ratio),
+        };
+        let rows = [
+            row("swap", 2.0, 0.99, 1.1),
+            row("memit", 2.0, 0.98, 9.0),
+            row("swap", 5.0, 0.97, 1.4),
+            row("rome", 5.0, 0.9, 1.0),
+            row("swap", 10.0, 0.98, 1.2),
+            row("memit", 10.0, 0.5, 1.0),
+        ];
+        let near = |found: Option<f64>, wanted: f64| (found.unwrap() - wanted).abs() < 1e-12;
+        assert!(near(least_lead(&rows, Choice::Oracle), 0.01));
+        assert!(near(spread(&rows, Choice::Oracle), 0.02));
+        assert_eq!(largest_perplexity_ratio(&rows), Some(1.4));
+        assert_eq!(least_lead(&rows[..4], Choice::Oracle), None);
+        assert_eq!((spread(&rows[..4], Choice::Oracle), largest_perplexity_ratio(&rows[..4])), (None, None));
     }
 }
