@@ -1,18 +1,130 @@
 //! Counting stored facts in single precision, with double precision for the facts that single precision cannot decide.
 //!
-//! A score `⟨g, v⟩` of a unit output and a value of norm at most 1 is off by at most `(d + 4)·2⁻²⁴` when both are rounded to
+//! A score `⟨g, v⟩` of an output and a value of norm at most 1 is off by at most `(d + 4)·2⁻²⁴·‖g‖` when both are rounded to
 //! single precision and summed there (Higham, Accuracy and Stability of Numerical Algorithms, §3.1). A margin beyond twice
 //! that has its sign; the others, few, are computed again in double precision. The answer is that of double precision.
+//!
+//! Values are taken in blocks, and a key leaves at the first block that holds a surely larger score than its own: where few
+//! facts are stored most of the products are never made.
 
+use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::decoding::{margins, stored};
 use crate::num::softmax::maximum;
 
-/// Keys scored per block: the scores of a block stay in cache.
-const BLOCK: usize = 64;
+/// Keys and values of a block of scores.
+const KEYS: usize = 512;
+const VALUES: usize = 256;
 
-/// Number of facts with a positive margin: that of [`margins`], at about half its cost and without its memory.
+/// What rounding to single precision may do, relative to the number.
+const ROUNDOFF: f32 = f32::EPSILON / 2.0;
+
+/// What single precision says of some facts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Screened {
+    /// Facts whose margin is positive for sure.
+    pub stored: usize,
+    /// The facts, by their keys, whose margin may have either sign.
+    pub undecided: Vec<usize>,
+}
+
+/// Values in single precision, scaled so that the longest has length 1: that changes no sign of a margin.
+pub struct Screen {
+    values: Array2<f32>,
+}
+
+impl Screen {
+    /// For values n×d.
+    pub fn new(values: ArrayView2<f64>) -> Self {
+        let largest = values.rows().into_iter().map(|row| row.dot(&row)).fold(0.0f64, f64::max).sqrt();
+        Self { values: values.mapv(|entry| (entry / largest) as f32) }
+    }
+
+    /// Screens outputs (F×d) that are off from the exact ones by vectors of at most the lengths `errors` (F). `map` (F) names
+    /// the value of each.
+    pub fn screen(&self, outputs: ArrayView2<f32>, errors: &[f32], map: &[usize]) -> Screened {
+        let mut found = Screened::default();
+        for start in (0..map.len()).step_by(KEYS) {
+            let keys = start..(start + KEYS).min(map.len());
+            let block = outputs.slice(s![keys.clone(), ..]);
+            self.screen_block(block, &errors[keys.clone()], &map[keys], start, &mut found);
+        }
+        found
+    }
+
+    fn screen_block(
+        &self,
+        outputs: ArrayView2<f32>,
+        errors: &[f32],
+        map: &[usize],
+        first: usize,
+        found: &mut Screened,
+    ) {
+        // The bound is rounded too: 1 % more than it comes to.
+        let share = 1.01 * (outputs.ncols() + 4) as f32 * ROUNDOFF;
+        let mut outputs = outputs.to_owned();
+        let mut open = Vec::with_capacity(map.len());
+        for ((row, error), (offset, &target)) in outputs.rows().into_iter().zip(errors).zip(map.iter().enumerate()) {
+            let own = row.dot(&self.values.row(target));
+            let bound = 2.0 * (error + share * row.dot(&row).sqrt());
+            open.push(Open { key: first + offset, target, own, rival: f32::NEG_INFINITY, bound });
+        }
+        let mut scores = Array2::<f32>::zeros((map.len(), VALUES));
+        for start in (0..self.values.nrows()).step_by(VALUES) {
+            let values = self.values.slice(s![start..(start + VALUES).min(self.values.nrows()), ..]);
+            let mut scores = scores.slice_mut(s![..open.len(), ..values.nrows()]);
+            general_mat_mul(1.0, &outputs.slice(s![..open.len(), ..]), &values.t(), 0.0, &mut scores);
+            for (fact, mut row) in open.iter_mut().zip(scores.rows_mut()) {
+                if let Some(own) = fact.target.checked_sub(start).filter(|own| *own < row.len()) {
+                    row[own] = f32::NEG_INFINITY;
+                }
+                fact.rival = fact.rival.max(maximum(row.as_slice().expect("rows of a table of its own")));
+            }
+            keep(&mut open, &mut outputs, |fact| !fact.is_lost());
+        }
+        found.stored += open.iter().filter(|fact| fact.is_stored()).count();
+        found.undecided.extend(open.iter().filter(|fact| !fact.is_stored()).map(|fact| fact.key));
+    }
+}
+
+/// A fact that no score seen so far has decided against. What is not a number decides nothing.
+struct Open {
+    key: usize,
+    target: usize,
+    own: f32,
+    rival: f32,
+    bound: f32,
+}
+
+impl Open {
+    fn is_lost(&self) -> bool {
+        self.rival - self.own > self.bound
+    }
+
+    fn is_stored(&self) -> bool {
+        self.own - self.rival > self.bound
+    }
+}
+
+/// Keeps some facts, in their order, with their rows.
+fn keep(open: &mut Vec<Open>, rows: &mut Array2<f32>, mut is_kept: impl FnMut(&Open) -> bool) {
+    let (mut row, mut kept) = (0, 0);
+    open.retain(|fact| {
+        let keeps = is_kept(fact);
+        if keeps {
+            if kept < row {
+                let (mut before, after) = rows.view_mut().split_at(Axis(0), row);
+                before.row_mut(kept).assign(&after.row(0));
+            }
+            kept += 1;
+        }
+        row += 1;
+        keeps
+    });
+}
+
+/// Number of facts with a positive margin: that of [`margins`], at half its cost or less and without its memory.
 ///
 /// Shapes: `outputs (F×d)`, `values (n×d)`, `map (F)`.
 ///
@@ -23,39 +135,19 @@ const BLOCK: usize = 64;
 /// assert_eq!(count_stored(array![[2.0, 0.5], [1.0, 1.0]].view(), values.view(), &[0, 1]), 1);
 /// ```
 pub fn count_stored(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize]) -> usize {
-    let largest = values.rows().into_iter().map(|row| row.dot(&row)).fold(0.0f64, f64::max).sqrt();
-    let narrow_values = values.mapv(|entry| (entry / largest) as f32);
-    let mut block_outputs = Array2::<f32>::zeros((BLOCK, outputs.ncols()));
-    let mut scores = Array2::<f32>::zeros((BLOCK, values.nrows()));
-    let bound = 2.0 * (outputs.ncols() + 4) as f32 * (f32::EPSILON / 2.0);
-    let (mut certain, mut undecided) = (0, Vec::new());
-    for start in (0..map.len()).step_by(BLOCK) {
-        let count = BLOCK.min(map.len() - start);
-        for (row, mut narrow) in outputs.rows().into_iter().skip(start).take(count).zip(block_outputs.rows_mut()) {
-            let norm = row.dot(&row).sqrt();
-            narrow.zip_mut_with(&row, |to, from| *to = (from / norm) as f32);
-        }
-        let mut block = scores.slice_mut(s![..count, ..]);
-        ndarray::linalg::general_mat_mul(
-            1.0,
-            &block_outputs.slice(s![..count, ..]),
-            &narrow_values.t(),
-            0.0,
-            &mut block,
-        );
-        for (offset, mut row) in block.rows_mut().into_iter().enumerate() {
-            let row = row.as_slice_mut().expect("standard layout");
-            let own = std::mem::replace(&mut row[map[start + offset]], f32::NEG_INFINITY);
-            let margin = own - maximum(row);
-            if margin > bound {
-                certain += 1;
-            } else if margin.is_nan() || margin >= -bound {
-                undecided.push(start + offset);
-            }
-        }
+    let mut narrow = Array2::<f32>::zeros(outputs.dim());
+    for (row, mut narrow) in outputs.rows().into_iter().zip(narrow.rows_mut()) {
+        let norm = row.dot(&row).sqrt();
+        narrow.zip_mut_with(&row, |to, from| *to = (from / norm) as f32);
     }
-    let targets: Vec<usize> = undecided.iter().map(|key| map[*key]).collect();
-    certain + stored(&margins(outputs.select(Axis(0), &undecided).view(), values, &targets))
+    let found = Screen::new(values).screen(narrow.view(), &vec![0.0; map.len()], map);
+    found.stored + count_exactly(outputs.select(Axis(0), &found.undecided).view(), values, map, &found.undecided)
+}
+
+/// Number of the facts `keys` with a positive margin, in double precision; `outputs` are theirs alone.
+pub fn count_exactly(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize], keys: &[usize]) -> usize {
+    let targets: Vec<usize> = keys.iter().map(|key| map[*key]).collect();
+    stored(&margins(outputs, values, &targets))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod paired;
 pub mod plain;
 pub mod regression;
 pub mod saved;
+mod single;
 pub mod staircase;
 pub mod trainable;
 pub mod two_hot;

@@ -1,12 +1,13 @@
 //! An MLP of either architecture: what every construction builds.
 
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::gated::{GatedMlp, forward_in_blocks};
 use super::plain::PlainMlp;
+use super::single::Single;
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
-use crate::facts::screening::count_stored;
+use crate::facts::screening::{Screen, count_exactly, count_stored};
 use crate::facts::whitening::Whitening;
 
 /// A one-hidden-layer MLP.
@@ -144,15 +145,35 @@ impl Mlp {
         decoding::margins(self.forward(facts.keys.view()).view(), facts.values.view(), &facts.map)
     }
 
-    /// Number of facts stored, without holding more than a block of outputs.
+    /// Number of facts stored, without holding more than a block of outputs. Where single precision can tell, it does; the
+    /// answer is that of double precision.
     pub fn stored(&self, facts: &FactSet) -> usize {
-        let starts = (0..facts.len()).step_by(KEYS);
-        let of = |start: usize| {
-            let stop = (start + KEYS).min(facts.len());
-            let outputs = self.forward(facts.keys.slice(s![start..stop, ..]));
-            count_stored(outputs.view(), facts.values.view(), &facts.map[start..stop])
+        let blocks = (0..facts.len()).step_by(KEYS).map(|start| start..(start + KEYS).min(facts.len()));
+        let single = match self {
+            Self::Gated(mlp) => Single::of(mlp),
+            Self::Plain(_) => None,
         };
-        starts.map(of).sum()
+        let Some(single) = single else {
+            let of = |keys: std::ops::Range<usize>| {
+                let outputs = self.forward(facts.keys.slice(s![keys.clone(), ..]));
+                count_stored(outputs.view(), facts.values.view(), &facts.map[keys])
+            };
+            return blocks.map(of).sum();
+        };
+        let screen = Screen::new(facts.values.view());
+        let mut stored = 0;
+        let mut undecided = Vec::new();
+        for keys in blocks {
+            let (outputs, errors) = single.forward(facts.keys.slice(s![keys.clone(), ..]));
+            let found = screen.screen(outputs.view(), &errors, &facts.map[keys.clone()]);
+            stored += found.stored;
+            undecided.extend(found.undecided.iter().map(|key| keys.start + key));
+        }
+        for keys in undecided.chunks(KEYS) {
+            let outputs = self.forward(facts.keys.select(Axis(0), keys).view());
+            stored += count_exactly(outputs.view(), facts.values.view(), &facts.map, keys);
+        }
+        stored
     }
 
     /// The MLP with something added to its output matrix: `W_down ← W_down + update`, d×H.
@@ -242,6 +263,27 @@ mod tests {
             activation: Activation::Silu,
         }
         .into()
+    }
+
+    /// Among the facts are margins of all sizes, and twins that only double precision tells apart.
+    #[test]
+    fn counting_in_single_precision_is_counting_in_double() {
+        let mut rng = crate::rng::StreamName::new("count").rng();
+        let table = draw(Kind::Sphere, 100, 24, &mut rng).unwrap();
+        let twins = &table + &(draw(Kind::Sphere, 100, 24, &mut rng).unwrap() * 1e-9);
+        let values = ndarray::concatenate(Axis(0), &[table.view(), twins.view()]).unwrap();
+        let keys = draw(Kind::Sphere, 200, 24, &mut rng).unwrap();
+        let facts = FactSet::new(keys, values, (0..200).collect()).unwrap();
+        for (size, activation) in [(300, Activation::Relu), (700, Activation::Identity), (2000, Activation::Relu)] {
+            let mut draw = |rows, columns| draw(Kind::Gaussian, rows, columns, &mut rng).unwrap();
+            let (gate, up) = (draw(size, 24), draw(size, 24));
+            let mlp = GatedMlp { gate, gate_bias: None, up, down: Array2::zeros((24, size)), activation };
+            let units = mlp.hidden_units(facts.keys.view(), 0..size);
+            let mlp: Mlp = GatedMlp { down: facts.by_key(&facts.values).t().dot(&units), ..mlp }.into();
+            let wanted = decoding::stored(&mlp.margins(&facts));
+            assert_eq!(mlp.stored(&facts), wanted);
+            assert!((20..180).contains(&wanted), "{size}: {wanted}");
+        }
     }
 
     #[test]

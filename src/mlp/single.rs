@@ -1,0 +1,266 @@
+//! Outputs of an MLP of random features in single precision, with a bound of what that does to them.
+//!
+//! Without biases, and with a gate that only keeps signs apart, every row of the gate and the up projection and every key may
+//! have length 1: lengths go into the columns of `D`, the longest of which has length 1, and no margin changes its sign. With
+//! `u = 2⁻²⁴`, `γ_n = n·u/(1 − n·u)`, `e = γ_(d+3)`, gates `a = σ(G·x)` and ups `b = U·x`, a hidden unit is off by at most
+//! `e·(|a| + |b|) + e²`, and so the outputs, by Cauchy–Schwarz, by at most `‖D‖·(e·(‖a‖ + ‖b‖) + e²·√H)`. Their sum, in blocks of
+//! B units, adds at most `γ_(B+H/B+2)·Σ_r |a_r·b_r|·‖D_r‖` (Higham, Accuracy and Stability of Numerical Algorithms, §3.1).
+
+use multiversion::multiversion;
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
+
+use super::gated::{Activation, GatedMlp};
+
+/// Inputs and units computed at once.
+const INPUTS: usize = 256;
+const UNITS: usize = 256;
+
+const ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
+
+/// Far above what entries too small for single precision add up to, far below every bound.
+const UNDERFLOW: f64 = 1e-30;
+
+/// The MLP, its rows and columns at the lengths they may have.
+pub(super) struct Single {
+    /// H×d.
+    gate: Array2<f32>,
+    up: Array2<f32>,
+    /// `Dᵀ`, H×d.
+    down: Array2<f32>,
+    /// Lengths of the columns of `D`.
+    lengths: Vec<f32>,
+    /// At least the spectral norm of `D`.
+    norm: f64,
+    is_rectified: bool,
+}
+
+impl Single {
+    /// None where lengths may not be moved. Weights whose squares overflow or vanish give outputs that decide nothing.
+    pub fn of(mlp: &GatedMlp) -> Option<Self> {
+        let is_rectified = match mlp.activation {
+            Activation::Relu => true,
+            Activation::Identity => false,
+            _ => return None,
+        };
+        if mlp.gate_bias.is_some() {
+            return None;
+        }
+        let (gate, of_gates) = unit_rows(mlp.gate.view());
+        let (up, of_ups) = unit_rows(mlp.up.view());
+        let mut down = mlp.down.t().as_standard_layout().into_owned();
+        for ((mut column, gate), up) in down.rows_mut().into_iter().zip(of_gates).zip(of_ups) {
+            column *= gate * up;
+        }
+        let lengths: Vec<f64> = down.rows().into_iter().map(length).collect();
+        let longest = lengths.iter().copied().fold(0.0, larger);
+        down /= longest;
+        Some(Self {
+            gate,
+            up,
+            lengths: lengths.iter().map(|length| (length / longest) as f32).collect(),
+            norm: spectral_norm_at_most(&down),
+            down: down.mapv(|entry| entry as f32),
+            is_rectified,
+        })
+    }
+
+    /// Outputs for a table of inputs (n×d), each up to a positive factor, and for each what it is off by at most.
+    pub fn forward(&self, inputs: ArrayView2<f64>) -> (Array2<f32>, Vec<f32>) {
+        let mut outputs = Array2::zeros((inputs.nrows(), self.down.ncols()));
+        let mut errors = Vec::with_capacity(inputs.nrows());
+        let room = || Array2::<f32>::zeros((INPUTS, UNITS));
+        let (mut gates, mut ups) = (room(), room());
+        for (inputs, mut outputs) in
+            inputs.axis_chunks_iter(Axis(0), INPUTS).zip(outputs.axis_chunks_iter_mut(Axis(0), INPUTS))
+        {
+            let (inputs, _) = unit_rows(inputs);
+            let mut sums = vec![Sums::default(); inputs.nrows()];
+            for start in (0..self.gate.nrows()).step_by(UNITS) {
+                let units = start..(start + UNITS).min(self.gate.nrows());
+                let block = s![..inputs.nrows(), ..units.len()];
+                let (mut gates, mut ups) = (gates.slice_mut(block), ups.slice_mut(block));
+                general_mat_mul(1.0, &inputs, &self.gate.slice(s![units.clone(), ..]).t(), 0.0, &mut gates);
+                general_mat_mul(1.0, &inputs, &self.up.slice(s![units.clone(), ..]).t(), 0.0, &mut ups);
+                let lengths = &self.lengths[units.clone()];
+                for ((mut gates, ups), sums) in gates.rows_mut().into_iter().zip(ups.rows()).zip(&mut sums) {
+                    let (Some(gates), Some(ups)) = (gates.as_slice_mut(), ups.as_slice()) else {
+                        unreachable!("rows of tables of their own")
+                    };
+                    if self.is_rectified {
+                        sums.add(rectified(gates, ups, lengths));
+                    } else {
+                        sums.add(bilinear(gates, ups, lengths));
+                    }
+                }
+                general_mat_mul(1.0, &gates, &self.down.slice(s![units, ..]), 1.0, &mut outputs);
+            }
+            errors.extend(sums.iter().map(|sums| self.error(sums, inputs.ncols())));
+        }
+        (outputs, errors)
+    }
+
+    fn error(&self, sums: &Sums, dimension: usize) -> f32 {
+        let hidden = self.gate.nrows();
+        let of_units = gamma(dimension + 3);
+        let of_sum = gamma(UNITS + hidden / UNITS + 2);
+        let lengths = f64::from(sums.gates).sqrt() + f64::from(sums.ups).sqrt();
+        let units = self.norm * of_units * (lengths + of_units * (hidden as f64).sqrt());
+        // The sums are rounded too: 1 % more than they come to.
+        (1.01 * (units + of_sum * f64::from(sums.hidden)) + UNDERFLOW) as f32
+    }
+}
+
+/// The length of a row; not a number, which decides nothing, where squares overflow or vanish.
+fn length(row: ArrayView1<f64>) -> f64 {
+    let length = row.dot(&row).sqrt();
+    let is_sound = (1e-140..1e140).contains(&length) || row.iter().all(|entry| *entry == 0.0);
+    if is_sound { length } else { f64::NAN }
+}
+
+/// A table whose rows are brought to length 1, and what their lengths were. Rows of zeros stay.
+fn unit_rows(table: ArrayView2<f64>) -> (Array2<f32>, Vec<f64>) {
+    let lengths: Vec<f64> = table.rows().into_iter().map(length).collect();
+    let mut rows = Array2::zeros(table.dim());
+    for ((mut to, from), length) in rows.rows_mut().into_iter().zip(table.rows()).zip(&lengths) {
+        let share = if *length == 0.0 { 0.0 } else { 1.0 / length };
+        to.zip_mut_with(&from, |to, from| *to = (from * share) as f32);
+    }
+    (rows, lengths)
+}
+
+/// Not a number where either is not.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b || a.is_nan() { a } else { b }
+}
+
+fn gamma(length: usize) -> f64 {
+    let products = length as f64 * ROUNDOFF;
+    products / (1.0 - products)
+}
+
+/// At least the spectral norm of a table A (n×d), and at most d^(1/16) times it: the Frobenius norm of `(AᵀA)⁴`, its 8th root.
+fn spectral_norm_at_most(table: &Array2<f64>) -> f64 {
+    let square = table.t().dot(table);
+    let fourth = square.dot(&square);
+    let eighth = fourth.dot(&fourth);
+    eighth.iter().map(|entry| entry * entry).sum::<f64>().powf(1.0 / 16.0)
+}
+
+/// Of one key, over units: `Σ a²`, `Σ b²`, and `Σ |a·b|·‖D_r‖`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    gates: f32,
+    ups: f32,
+    hidden: f32,
+}
+
+impl Sums {
+    fn add(&mut self, other: Self) {
+        self.gates += other.gates;
+        self.ups += other.ups;
+        self.hidden += other.hidden;
+    }
+}
+
+const LANES: usize = 16;
+
+/// Replaces the gates of a key by its hidden units, `σ(gate)·up`.
+#[inline(always)]
+fn units(gates: &mut [f32], ups: &[f32], lengths: &[f32], activate: impl Fn(f32) -> f32) -> Sums {
+    let mut lanes = [[0.0f32; LANES]; 3];
+    let mut unit = |lane: usize, gate: &mut f32, up: f32, length: f32| {
+        let active = activate(*gate);
+        *gate = active * up;
+        lanes[0][lane] += active * active;
+        lanes[1][lane] += up * up;
+        lanes[2][lane] += gate.abs() * length;
+    };
+    let whole = gates.len() - gates.len() % LANES;
+    let (first, last) = gates.split_at_mut(whole);
+    let blocks = first.chunks_exact_mut(LANES).zip(ups.chunks_exact(LANES)).zip(lengths.chunks_exact(LANES));
+    for ((gates, ups), lengths) in blocks {
+        for lane in 0..LANES {
+            unit(lane, &mut gates[lane], ups[lane], lengths[lane]);
+        }
+    }
+    for (lane, gate) in last.iter_mut().enumerate() {
+        unit(lane, gate, ups[whole + lane], lengths[whole + lane]);
+    }
+    let [gates, ups, hidden] = lanes.map(|lanes| lanes.iter().sum());
+    Sums { gates, ups, hidden }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+fn rectified(gates: &mut [f32], ups: &[f32], lengths: &[f32]) -> Sums {
+    units(gates, ups, lengths, |gate| if gate > 0.0 { gate } else { 0.0 })
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+fn bilinear(gates: &mut [f32], ups: &[f32], lengths: &[f32]) -> Sums {
+    units(gates, ups, lengths, |gate| gate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::embeddings::{Kind, draw};
+    use crate::rng::StreamName;
+
+    fn mlp(activation: Activation, scale: f64) -> GatedMlp {
+        let mut rng = StreamName::new("weights").rng();
+        let mut gaussian = |rows, columns| draw(Kind::Gaussian, rows, columns, &mut rng).unwrap();
+        let (gate, up, down) = (gaussian(700, 24) * scale, gaussian(700, 24), gaussian(24, 700));
+        GatedMlp { gate, gate_bias: None, up, down, activation }
+    }
+
+    #[test]
+    fn the_bound_covers_what_single_precision_does_and_is_not_idle() {
+        let keys = draw(Kind::Gaussian, 300, 24, &mut StreamName::new("keys").rng()).unwrap();
+        for (activation, scale) in [(Activation::Relu, 1.0), (Activation::Identity, 1e-40), (Activation::Relu, 1e50)] {
+            let mlp = mlp(activation, scale);
+            let exact = mlp.forward(keys.view());
+            let (found, errors) = Single::of(&mlp).unwrap().forward(keys.view());
+            let mut worst = 0.0f64;
+            for ((exact, found), error) in exact.rows().into_iter().zip(found.rows()).zip(errors) {
+                let found = found.mapv(f64::from);
+                let factor = exact.dot(&found) / exact.dot(&exact);
+                let off = &found - &(&exact * factor);
+                assert!(factor > 0.0);
+                worst = worst.max(off.dot(&off).sqrt() / f64::from(error));
+            }
+            assert!(worst < 1.0 && worst > 1e-3, "{activation:?}: {worst}");
+        }
+    }
+
+    #[test]
+    fn weights_beyond_what_squares_hold_decide_nothing() {
+        let keys = draw(Kind::Gaussian, 5, 24, &mut StreamName::new("keys").rng()).unwrap();
+        let plain = mlp(Activation::Relu, 1.0);
+        let mut extreme = [plain.clone(), plain.clone(), plain.clone()];
+        extreme[0].gate.row_mut(3).fill(1e-200);
+        extreme[1].up.row_mut(3).fill(1e200);
+        extreme[2].down *= 1e-300;
+        for mlp in extreme {
+            let (_, errors) = Single::of(&mlp).unwrap().forward(keys.view());
+            assert!(errors.iter().all(|error| error.is_nan()), "{errors:?}");
+        }
+        let (_, errors) = Single::of(&plain).unwrap().forward((&keys * 1e-200).view());
+        assert!(errors.iter().all(|error| error.is_nan()), "{errors:?}");
+    }
+
+    #[test]
+    fn the_spectral_norm_is_bounded_closely() {
+        let table = draw(Kind::Gaussian, 200, 30, &mut StreamName::new("table").rng()).unwrap();
+        let norm = crate::num::linalg::singular_values(&table).unwrap()[0];
+        let bound = spectral_norm_at_most(&table);
+        assert!(bound >= norm && bound < 30f64.powf(1.0 / 16.0) * norm, "{bound} {norm}");
+    }
+
+    #[test]
+    fn lengths_of_curved_gates_and_of_biases_stay_where_they_are() {
+        assert!(Single::of(&mlp(Activation::Silu, 1.0)).is_none());
+        let gate_bias = Some(ndarray::Array1::ones(700));
+        assert!(Single::of(&GatedMlp { gate_bias, ..mlp(Activation::Relu, 1.0) }).is_none());
+    }
+}
