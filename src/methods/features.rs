@@ -3,7 +3,6 @@
 use super::family::{Built, Family, Ground};
 use crate::capacity::Range;
 use crate::error::Result;
-use crate::facts::decoding::stored;
 use crate::mlp::hebbian::{Features, NestedHebbian, RIDGE, ridge_readout};
 use crate::mlp::hebbian_fitted;
 use crate::mlp::network::Mlp;
@@ -49,10 +48,10 @@ impl Family for RandomFeatures<'_> {
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {
-        Ok(stored(&match &mut self.nested {
-            Nested::Ntk(family) => family.margins(size),
-            Nested::Hebbian(family) => family.margins(size),
-        }))
+        Ok(match &mut self.nested {
+            Nested::Ntk(family) => family.stored(size),
+            Nested::Hebbian(family) => family.stored(size),
+        })
     }
 
     fn build(&mut self, size: usize) -> Result<Built> {

@@ -1,18 +1,31 @@
 //! An MLP inside a model that trains around it: single precision, weights fixed, gradients of the inputs.
 //!
 //! Shapes: inputs X (n×d), `P = X·W_inᵀ` (n×a·H, a = 2 for gated units, 1 for plain ones), hidden units of P (n×H),
-//! `Y = hidden·W_downᵀ` (n×o). Backward from `∂Y`: `∂hidden = ∂Y·W_down`, `∂P` by the units, `∂X = ∂P·W_in`.
+//! `Y = hidden·W_downᵀ` (n×o). Backward from `∂Y`: `∂hidden = ∂Y·W_down`, `∂P` by the units, `∂X = ∂P·W_in`. Stacked
+//! gadgets have a shorter way ([`super::shared_gates`]).
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, concatenate, s};
 
 use super::gated::Activation;
 use super::network::Mlp;
-use crate::num::gates::{bilinear, bilinear_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient};
+use super::shared_gates::SharedGates;
+use crate::num::gates::{
+    bilinear, bilinear_gradient, gated_relu, gated_relu_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient,
+};
 
-/// The weights of an [`Mlp`], rounded to single precision.
+/// An [`Mlp`] with weights rounded to single precision.
 #[derive(Debug, Clone)]
-pub struct FrozenMlp {
+pub struct FrozenMlp(Form);
+
+#[derive(Debug, Clone)]
+enum Form {
+    Units(Units),
+    Gadgets(SharedGates),
+}
+
+#[derive(Debug, Clone)]
+struct Units {
     /// Gates before ups, or the weights of plain units.
     input: Array2<f32>,
     bias: Option<Array1<f32>>,
@@ -31,6 +44,58 @@ pub struct Pass {
 
 impl FrozenMlp {
     pub fn new(mlp: &Mlp) -> Self {
+        Self(match mlp {
+            Mlp::Gated(gated) => SharedGates::of(gated).map_or_else(|| Form::Units(Units::new(mlp)), Form::Gadgets),
+            Mlp::Plain(_) => Form::Units(Units::new(mlp)),
+        })
+    }
+
+    /// Multiply–adds of the products of a forward and a backward pass over `rows` inputs.
+    pub fn products(&self, rows: usize) -> usize {
+        2 * rows
+            * match &self.0 {
+                Form::Units(units) => units.input.len() + units.down.len(),
+                Form::Gadgets(gadgets) => gadgets.products(),
+            }
+    }
+
+    /// Buffers for up to `rows` inputs.
+    pub fn pass(&self, rows: usize) -> Pass {
+        let (projected, hidden) = match &self.0 {
+            Form::Units(units) => (units.input.nrows(), units.hidden()),
+            Form::Gadgets(gadgets) => gadgets.columns(),
+        };
+        let room = |columns| Array2::zeros((rows, columns));
+        Pass { projected: room(projected), hidden: room(hidden), hidden_gradient: room(hidden) }
+    }
+
+    /// Outputs for a table of inputs, n×d → n×o.
+    pub fn forward(&self, inputs: ArrayView2<f32>, pass: &mut Pass, outputs: ArrayViewMut2<f32>) {
+        let rows = s![..inputs.nrows(), ..];
+        let (projected, hidden) = (pass.projected.slice_mut(rows), pass.hidden.slice_mut(rows));
+        match &self.0 {
+            Form::Units(units) => units.forward(inputs, projected, hidden, outputs),
+            Form::Gadgets(gadgets) => gadgets.forward(inputs, projected, hidden, outputs),
+        }
+    }
+
+    /// The gradient with respect to the inputs, after [`FrozenMlp::forward`] of the same ones.
+    pub fn backward(&self, output_gradient: ArrayView2<f32>, pass: &mut Pass, input_gradient: ArrayViewMut2<f32>) {
+        let rows = s![..output_gradient.nrows(), ..];
+        let projected = pass.projected.slice_mut(rows);
+        let hidden_gradient = pass.hidden_gradient.slice_mut(rows);
+        match &self.0 {
+            Form::Units(units) => units.backward(output_gradient, projected, hidden_gradient, input_gradient),
+            Form::Gadgets(gadgets) => {
+                let hidden = pass.hidden.slice(rows);
+                gadgets.backward(output_gradient, projected, hidden, hidden_gradient, input_gradient);
+            }
+        }
+    }
+}
+
+impl Units {
+    fn new(mlp: &Mlp) -> Self {
         let narrow = |matrix: &Array2<f64>| matrix.mapv(|entry| entry as f32);
         let narrow_bias = |bias: &Option<Array1<f64>>| bias.as_ref().map(|bias| bias.mapv(|entry| entry as f32));
         let down = narrow(mlp.down());
@@ -61,21 +126,13 @@ impl FrozenMlp {
         self.input.nrows() > self.hidden()
     }
 
-    /// Multiply–adds of the products of a forward and a backward pass over `rows` inputs.
-    pub fn products(&self, rows: usize) -> usize {
-        2 * rows * (self.input.len() + self.down.len())
-    }
-
-    /// Buffers for up to `rows` inputs.
-    pub fn pass(&self, rows: usize) -> Pass {
-        let hidden = || Array2::zeros((rows, self.hidden()));
-        Pass { projected: Array2::zeros((rows, self.input.nrows())), hidden: hidden(), hidden_gradient: hidden() }
-    }
-
-    /// Outputs for a table of inputs, n×d → n×o.
-    pub fn forward(&self, inputs: ArrayView2<f32>, pass: &mut Pass, mut outputs: ArrayViewMut2<f32>) {
-        let rows = s![..inputs.nrows(), ..];
-        let (mut projected, mut hidden) = (pass.projected.slice_mut(rows), pass.hidden.slice_mut(rows));
+    fn forward(
+        &self,
+        inputs: ArrayView2<f32>,
+        mut projected: ArrayViewMut2<f32>,
+        mut hidden: ArrayViewMut2<f32>,
+        mut outputs: ArrayViewMut2<f32>,
+    ) {
         general_mat_mul(1.0, &inputs, &self.input.t(), 0.0, &mut projected);
         if let Some(bias) = &self.bias {
             let mut biased = projected.slice_mut(s![.., ..self.hidden()]);
@@ -91,11 +148,13 @@ impl FrozenMlp {
         }
     }
 
-    /// The gradient with respect to the inputs, after [`FrozenMlp::forward`] of the same ones.
-    pub fn backward(&self, output_gradient: ArrayView2<f32>, pass: &mut Pass, mut input_gradient: ArrayViewMut2<f32>) {
-        let rows = s![..output_gradient.nrows(), ..];
-        let mut projected = pass.projected.slice_mut(rows);
-        let mut hidden_gradient = pass.hidden_gradient.slice_mut(rows);
+    fn backward(
+        &self,
+        output_gradient: ArrayView2<f32>,
+        mut projected: ArrayViewMut2<f32>,
+        mut hidden_gradient: ArrayViewMut2<f32>,
+        mut input_gradient: ArrayViewMut2<f32>,
+    ) {
         general_mat_mul(1.0, &output_gradient, &self.down, 0.0, &mut hidden_gradient);
         for (mut row, gradient) in projected.rows_mut().into_iter().zip(hidden_gradient.rows()) {
             let gradient = gradient.to_slice().expect("standard layout");
@@ -109,6 +168,7 @@ impl FrozenMlp {
         match (self.is_gated(), self.activation) {
             (true, Activation::Silu) => gated_silu(gate, up, hidden),
             (true, Activation::Identity) => bilinear(gate, up, hidden),
+            (true, Activation::Relu) => gated_relu(gate, up, hidden),
             (false, Activation::Relu) => relu(gate, hidden),
             (is_gated, activation) => {
                 for (unit, hidden) in hidden.iter_mut().enumerate() {
@@ -124,6 +184,7 @@ impl FrozenMlp {
         match (self.is_gated(), self.activation) {
             (true, Activation::Silu) => gated_silu_gradient(gate, up, gradient),
             (true, Activation::Identity) => bilinear_gradient(gate, up, gradient),
+            (true, Activation::Relu) => gated_relu_gradient(gate, up, gradient),
             (false, Activation::Relu) => relu_gradient(gate, gradient),
             (is_gated, activation) => {
                 for (unit, gradient) in gradient.iter().enumerate() {
@@ -143,6 +204,7 @@ impl FrozenMlp {
 mod tests {
     use super::*;
     use crate::facts::embeddings::{Kind, draw};
+    use crate::mlp::encoder_gadget::Gadgets;
     use crate::mlp::gated::GatedMlp;
     use crate::mlp::plain::PlainMlp;
     use crate::rng::StreamName;
@@ -159,6 +221,10 @@ mod tests {
             let output_bias = Some(table(1, 3).row(0).to_owned());
             mlps.push(PlainMlp { weights: table(9, 4), bias, down: table(3, 9), output_bias, activation }.into());
         }
+        // More gates than a block of the kernel, and not a multiple.
+        let (gates, ups, decoder) = (table(19, 4), vec![table(19, 4), table(19, 4)], table(3, 2));
+        let gadgets = Gadgets { gates, ups, activation: Activation::Silu, relative_residual: 0.0 };
+        mlps.push(gadgets.under(&decoder).into());
         mlps
     }
 

@@ -12,9 +12,9 @@ use ndarray::{Array2, ArrayView2, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::error::{Error, Result};
-use crate::facts::decoding;
 use crate::facts::embeddings::gaussian;
 use crate::facts::fact_set::FactSet;
+use crate::facts::screening::count_stored;
 use crate::num::factor::{Factor, add_gram};
 use crate::rng::{Rng, StreamName};
 
@@ -120,8 +120,14 @@ impl<'a> NestedHebbian<'a> {
         Features { first: part((..dimension).into()), second: part((dimension..).into()), scale: 1.0 }
     }
 
-    /// Margin of every fact at size m, up to a positive factor.
-    pub fn margins(&mut self, size: usize) -> Vec<f64> {
+    /// Number of facts that the MLP of size m stores.
+    pub fn stored(&mut self, size: usize) -> usize {
+        let (values, map) = (self.facts.values.view(), &self.facts.map);
+        count_stored(self.outputs(size).view(), values, map)
+    }
+
+    /// Outputs on the keys at size m, up to a positive factor.
+    fn outputs(&mut self, size: usize) -> Array2<f64> {
         self.draw_up_to(size);
         let place = self.outputs.partition_point(|(known, _)| *known <= size);
         let (known, mut outputs) = self.outputs[place - 1].clone();
@@ -132,7 +138,7 @@ impl<'a> NestedHebbian<'a> {
         if known < size {
             self.outputs.insert(place, (size, outputs.clone()));
         }
-        decoding::margins(outputs.view(), self.facts.values.view(), &self.facts.map)
+        outputs
     }
 
     /// The MLP of size m.
@@ -200,6 +206,7 @@ fn from_keys(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::decoding::stored;
     use crate::facts::embeddings::{Kind, draw};
     use crate::facts::fact_set::random_bijection;
 
@@ -249,9 +256,10 @@ mod tests {
         let facts = facts(80, 12);
         let mut family = NestedHebbian::new(&facts, StreamName::new("features"));
         for size in [700, 30, 200] {
-            let nested = family.margins(size);
-            let plain = family.mlp(size).margins(&facts);
-            assert!(nested.iter().zip(&plain).all(|(a, b)| (a / (size * 80) as f64 - b).abs() < 1e-12));
+            let nested = family.outputs(size) / (size * 80) as f64;
+            let mlp = family.mlp(size);
+            assert!((nested - mlp.forward(facts.keys.view())).iter().all(|x| x.abs() < 1e-12));
+            assert_eq!(family.stored(size), stored(&mlp.margins(&facts)));
         }
     }
 

@@ -18,6 +18,7 @@ pub mod paired;
 pub mod plain;
 pub mod regression;
 pub mod saved;
+mod shared_gates;
 mod single;
 pub mod staircase;
 pub mod trainable;

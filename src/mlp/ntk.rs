@@ -8,9 +8,9 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
-use crate::facts::decoding;
 use crate::facts::embeddings::{gaussian, normalise_rows};
 use crate::facts::fact_set::FactSet;
+use crate::facts::screening::count_stored;
 use crate::rng::{Rng, StreamName};
 
 /// Units drawn and computed at once, and keys.
@@ -100,8 +100,14 @@ impl<'a> NestedNtk<'a> {
         }
     }
 
-    /// Margin of every fact at size m, up to the positive factor m.
-    pub fn margins(&mut self, size: usize) -> Vec<f64> {
+    /// Number of facts that the MLP of size m stores.
+    pub fn stored(&mut self, size: usize) -> usize {
+        let (values, map) = (self.facts.values.view(), &self.facts.map);
+        count_stored(self.outputs(size).view(), values, map)
+    }
+
+    /// Outputs on the keys at size m, without the factor 1/m.
+    fn outputs(&mut self, size: usize) -> Array2<f64> {
         self.draw_up_to(size);
         let place = self.outputs.partition_point(|(known, _)| *known <= size);
         let (known, mut outputs) = self.outputs[place - 1].clone();
@@ -109,7 +115,7 @@ impl<'a> NestedNtk<'a> {
             self.accumulate(&mut outputs, known, size);
             self.outputs.insert(place, (size, outputs.clone()));
         }
-        decoding::margins(outputs.view(), self.facts.values.view(), &self.facts.map)
+        outputs
     }
 
     /// The MLP of size m.
@@ -160,6 +166,7 @@ pub fn up_projection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::decoding::stored;
     use crate::facts::embeddings::{Kind, draw};
     use crate::facts::fact_set::random_bijection;
 
@@ -183,11 +190,10 @@ mod tests {
         let facts = facts();
         let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
         for size in [700, 40, 300] {
-            let nested = family.margins(size);
+            let nested = family.outputs(size) / size as f64;
             let mlp = family.mlp(size);
-            for (fast, plain) in nested.iter().zip(mlp.margins(&facts)) {
-                assert!((fast / size as f64 - plain).abs() < 1e-10);
-            }
+            assert!((nested - mlp.forward(facts.keys.view())).iter().all(|x| x.abs() < 1e-10));
+            assert_eq!(family.stored(size), stored(&mlp.margins(&facts)));
             let targets = facts.by_key(&facts.values);
             let up = up_projection(facts.keys.view(), targets.view(), mlp.gate.view(), mlp.down.view(), 1);
             assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));

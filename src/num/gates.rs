@@ -44,6 +44,68 @@ pub fn bilinear_gradient(gate: &mut [f32], up: &mut [f32], hidden_gradient: &[f3
     }
 }
 
+/// Gated rectified units of one row: `hidden = max(gate, 0) ⊙ up`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub fn gated_relu(gate: &[f32], up: &[f32], hidden: &mut [f32]) {
+    for ((hidden, gate), up) in hidden.iter_mut().zip(gate).zip(up) {
+        *hidden = if *gate > 0.0 { gate * up } else { 0.0 };
+    }
+}
+
+/// Gradient of [`gated_relu`]: replaces `gate` and `up` by the gradients with respect to them.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub fn gated_relu_gradient(gate: &mut [f32], up: &mut [f32], hidden_gradient: &[f32]) {
+    for ((gate, up), gradient) in gate.iter_mut().zip(up).zip(hidden_gradient) {
+        let is_on = *gate > 0.0;
+        let (of_gate, of_up) = (gradient * *up, gradient * *gate);
+        *gate = if is_on { of_gate } else { 0.0 };
+        *up = if is_on { of_up } else { 0.0 };
+    }
+}
+
+const LANES: usize = 16;
+
+/// Gadgets that share h gates: `active = silu(gates)`, and `codes[j] = Σ_r active[r]·ups[j·h + r]`.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub fn shared_silu(gates: &[f32], ups: &[f32], active: &mut [f32], codes: &mut [f32]) {
+    for (active, gate) in active.iter_mut().zip(gates) {
+        *active = gate / (1.0 + exp(-gate));
+    }
+    for (code, ups) in codes.iter_mut().zip(ups.chunks_exact(active.len())) {
+        let mut lanes = [0.0f32; LANES];
+        let (blocks, up_blocks) = (active.chunks_exact(LANES), ups.chunks_exact(LANES));
+        let rest: f32 = blocks.remainder().iter().zip(up_blocks.remainder()).map(|(active, up)| active * up).sum();
+        for (active, ups) in blocks.zip(up_blocks) {
+            for lane in 0..LANES {
+                lanes[lane] += active[lane] * ups[lane];
+            }
+        }
+        *code = lanes.iter().sum::<f32>() + rest;
+    }
+}
+
+/// Gradient of [`shared_silu`]: replaces `gates` and `ups` by the gradients with respect to them. `of_active` (h) is room.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+pub fn shared_silu_gradient(
+    gates: &mut [f32],
+    ups: &mut [f32],
+    active: &[f32],
+    of_codes: &[f32],
+    of_active: &mut [f32],
+) {
+    of_active.fill(0.0);
+    for (of_code, ups) in of_codes.iter().zip(ups.chunks_exact_mut(active.len())) {
+        for ((up, of_active), active) in ups.iter_mut().zip(of_active.iter_mut()).zip(active) {
+            *of_active += of_code * *up;
+            *up = of_code * active;
+        }
+    }
+    for ((gate, of_active), active) in gates.iter_mut().zip(of_active).zip(active) {
+        let sigmoid = 1.0 / (1.0 + exp(-*gate));
+        *gate = *of_active * (sigmoid + active * (1.0 - sigmoid));
+    }
+}
+
 /// Rectified units of one row.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
 pub fn relu(units: &[f32], hidden: &mut [f32]) {

@@ -293,7 +293,7 @@ impl Search {
             precision: PRECISION,
         };
         let mut family = NestedNtk::new(&self.coded, targets, ntk::Settings::default(), self.stream("features"));
-        let found = smallest_size(range, count, |size| Ok(stored(&family.margins(size))))?;
+        let found = smallest_size(range, count, |size| Ok(family.stored(size)))?;
         let mlp = found.size.map(|size| self.fold(family.mlp(size).into()));
         Ok(Outcome { found, draws: None, mlp, relative_residual: None })
     }
