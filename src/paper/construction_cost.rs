@@ -40,7 +40,7 @@ impl Experiment for ConstructionCost {
 
     /// 2: the residual is that of the outputs, no longer that of the codes.
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn fields(&self) -> &'static [&'static str] {

@@ -81,7 +81,7 @@ impl Experiment for FactEditing {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn fields(&self) -> &'static [&'static str] {

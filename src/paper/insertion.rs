@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ssfr::building_bytes;
 use super::successor_setting::Setting;
-use super::usable_sizes::{Building, PROBES, usable_parameters, usable_range};
+use super::usable_sizes::{Building, PROBES, usable_products, usable_range};
 use crate::capacity::smallest_size;
 use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
@@ -133,7 +133,7 @@ impl Experiment for Insertion {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn fields(&self) -> &'static [&'static str] {
@@ -274,7 +274,7 @@ impl<'a> Bench<'a> {
 /// Seconds of one core: the transformers trained and judged, and the MLPs they get.
 fn predicted_seconds(point: &Point) -> f64 {
     let (facts, dimension) = (point.facts as f64, point.dimension as f64);
-    let (step_around, evaluation) = point.setting(0).predicted_seconds(usable_parameters(point.method, facts));
+    let (step_around, evaluation) = point.setting(0).predicted_seconds(usable_products(point.method, facts));
     let (step_without, _) = point.setting(0).predicted_seconds(2.0 * dimension * dimension);
     let is_search = point.size == 0;
     let probes = if is_search { PROBES } else { 1.0 };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ssfr_setting::{Change, Facts, Outcome, Setting};
-use super::usable_sizes::{Building, PROBES, range_from, usable_parameters, usable_range};
+use super::usable_sizes::{Building, PROBES, range_from, usable_products, usable_range};
 use crate::capacity::smallest_size;
 use crate::error::{Error, Result};
 use crate::methods::Method;
@@ -120,7 +120,7 @@ impl Experiment for Ssfr {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn fields(&self) -> &'static [&'static str] {
@@ -271,9 +271,9 @@ fn recalled(outcome: &Option<Outcome>) -> f64 {
 fn predicted_seconds(point: &Point) -> f64 {
     let (facts, dimension) = (point.facts as f64, point.dimension as f64);
     let batch = training::Settings::default().batch as f64;
-    let parameters = usable_parameters(point.method, facts);
-    let step = 3e-4 + 2e-11 * batch * (2.0 * facts * dimension + 2.0 * parameters);
-    let evaluations = 2.0 * 16.0 * facts * 1e-11 * (facts * dimension + parameters);
+    let products = usable_products(point.method, facts);
+    let step = 3e-4 + 2e-11 * batch * (2.0 * facts * dimension + 2.0 * products);
+    let evaluations = 2.0 * 16.0 * facts * 1e-11 * (facts * dimension + products);
     let is_search = point.size == 0;
     let probes = if is_search { PROBES } else { point.learning_rate.all().len() as f64 };
     let mlps = Building {

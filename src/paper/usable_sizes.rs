@@ -27,7 +27,7 @@ const STEPS_TO_STORE: f64 = 70.0;
 const FAILING: f64 = 4.0;
 
 /// About how many parameters a usable MLP has, from the searches of the laptop profile.
-pub fn usable_parameters(method: Method, facts: f64) -> f64 {
+fn usable_parameters(method: Method, facts: f64) -> f64 {
     match method {
         Method::GradientDescent | Method::GradientDescentRelu | Method::GradientDescentBilinear => {
             1.2 * facts * facts.log2()
@@ -37,6 +37,12 @@ pub fn usable_parameters(method: Method, facts: f64) -> f64 {
         Method::Ntk | Method::NtkMarginOptimal => 1000.0 * facts,
         _ => 400.0 * facts,
     }
+}
+
+/// About how many multiply–adds a usable MLP takes for one input: gadgets share their gates ([`crate::mlp::frozen`]).
+pub fn usable_products(method: Method, facts: f64) -> f64 {
+    let parameters = usable_parameters(method, facts);
+    if method == Method::GadgetJlWide { parameters / 3.0 } else { parameters }
 }
 
 /// The MLPs that a cell makes.
