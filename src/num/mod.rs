@@ -6,5 +6,6 @@ pub mod factor;
 pub mod gates;
 pub mod linalg;
 pub mod pricing;
+pub mod rows;
 pub mod softmax;
 pub mod statistics;

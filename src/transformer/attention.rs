@@ -9,6 +9,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMu
 
 use super::rotary::Rotary;
 use super::task::Template;
+use crate::num::rows::add_scaled;
 
 /// What is fixed during training: normalised junk embeddings and positions.
 #[derive(Debug, Clone)]
@@ -126,7 +127,7 @@ impl Attention {
             mean.scaled_add(*share, &self.junk.row(token));
         }
         sight.log_sums[row] = top + total.ln();
-        let direction = weights.key.t().dot(&self.turned_back(&query, template.prefix.len()));
+        let direction = across(weights.key, &self.turned_back(&query, template.prefix.len()));
         sight.directions.row_mut(row).assign(&direction);
         Look { query, probabilities }
     }
@@ -160,9 +161,19 @@ impl Attention {
     }
 }
 
+/// `matrixᵀ·vector`, row by row of the matrix.
+pub(super) fn across(matrix: ArrayView2<f32>, vector: &Array1<f32>) -> Array1<f32> {
+    let mut sum = vec![0.0; matrix.ncols()];
+    for (row, factor) in matrix.rows().into_iter().zip(vector) {
+        add_scaled(&mut sum, *factor, row.to_slice().expect("rows in standard layout"));
+    }
+    sum.into()
+}
+
 /// `matrix += left·rightᵀ`.
 pub(super) fn add_outer(matrix: &mut ArrayViewMut2<f32>, left: &Array1<f32>, right: &Array1<f32>) {
-    for (mut row, factor) in matrix.rows_mut().into_iter().zip(left) {
-        row.scaled_add(*factor, right);
+    let right = right.as_slice().expect("a vector of its own");
+    for (row, factor) in matrix.rows_mut().into_iter().zip(left) {
+        add_scaled(row.into_slice().expect("rows in standard layout"), *factor, right);
     }
 }

@@ -6,7 +6,7 @@
 
 use ndarray::{Array1, Array2, ArrayViewMut2, Axis};
 
-use super::attention::{Sight, Weights, add_outer};
+use super::attention::{Sight, Weights, across, add_outer};
 use super::task::Template;
 
 /// What is fixed during training.
@@ -37,7 +37,7 @@ impl Counted {
     pub fn look(&self, templates: &[Template], weights: Weights) -> (Sight, Shares) {
         let (kinds, dimension) = self.junk.dim();
         let query = weights.query.dot(&self.asking()) * self.scale();
-        let direction = weights.key.t().dot(&query);
+        let direction = across(weights.key, &query);
         let scores = self.junk.dot(&direction);
         let mut shares = Array2::<f32>::zeros((templates.len(), kinds));
         let mut log_sums = Vec::with_capacity(templates.len());

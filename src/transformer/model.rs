@@ -16,6 +16,7 @@ use super::rotary::Rotary;
 use super::task::{Task, Template};
 use crate::mlp::frozen::{FrozenMlp, Pass};
 use crate::mlp::trainable::{matrix, matrix_mut};
+use crate::num::rows::{add_scaled, divide, mix, project_out};
 use crate::num::softmax::{Contribution, cross_entropy_gradient, maximum};
 use crate::rng::Rng;
 
@@ -258,8 +259,7 @@ impl Model {
             let (mean, key) = (sight.means.row(*template), self.tokens.row(*key));
             let weight = 1.0 / (1.0 + (sight.log_sums[*template] - sight.direction(*template).dot(&key)).exp());
             buffers.weights[row] = weight;
-            let attended = buffers.attended.row_mut(row);
-            Zip::from(attended).and(key).and(mean).for_each(|out, key, mean| *out = mean + weight * (key - mean));
+            mix(entries_mut(buffers.attended.row_mut(row)), weight, entries(key), entries(mean));
         }
         if self.design.trains_values {
             let (values, outputs) = value_weights(&self.parameters, dimension);
@@ -277,7 +277,8 @@ impl Model {
         let gain =
             self.design.trains_norm.then(|| ArrayView1::from(&self.parameters[self.parameters.len() - dimension..]));
         for row in 0..count {
-            buffers.lengths[row] = normalise(buffers.stream.row(row), buffers.unit.row_mut(row));
+            buffers.unit.row_mut(row).assign(&buffers.stream.row(row));
+            buffers.lengths[row] = normalise(buffers.unit.row_mut(row));
             buffers.inputs.row_mut(row).assign(&buffers.unit.row(row));
             if let Some(gain) = gain {
                 buffers.inputs.row_mut(row).zip_mut_with(&gain, |input, gain| *input *= gain);
@@ -288,8 +289,7 @@ impl Model {
             buffers.outputs.slice_mut(rows).zip_mut_with(&buffers.stream.slice(rows), |out, stream| *out += stream);
         }
         for row in 0..count {
-            let output = buffers.outputs.row(row).to_owned();
-            buffers.output_lengths[row] = normalise(output.view(), buffers.outputs.row_mut(row));
+            buffers.output_lengths[row] = normalise(buffers.outputs.row_mut(row));
         }
         let logits = &mut buffers.logits[..count * self.heads.nrows()];
         let mut logits = matrix_mut(logits, count, self.heads.nrows());
@@ -355,8 +355,8 @@ impl Model {
             let gradient = buffers.other_gradient.row(row);
             let score = weight * (1.0 - weight) * (gradient.dot(&key) - gradient.dot(&sight.means.row(*template)));
             of_sight.log_sums[*template] -= score;
-            of_sight.direction_mut(*template).scaled_add(score, &key);
-            of_sight.means.row_mut(*template).scaled_add(1.0 - weight, &gradient);
+            add_scaled(entries_mut(of_sight.direction_mut(*template)), score, entries(key));
+            add_scaled(entries_mut(of_sight.means.row_mut(*template)), 1.0 - weight, entries(gradient));
         }
     }
 }
@@ -389,17 +389,26 @@ fn root_mean_square_normalised(table: &Array2<f64>) -> Array2<f32> {
     normalised.mapv(|entry| (root * entry) as f32)
 }
 
-/// `unit = row/‖row‖`; returns the length.
-fn normalise(row: ArrayView1<f32>, mut unit: ArrayViewMut1<f32>) -> f32 {
+/// The entries of a row of a table, all of which are in standard layout here.
+fn entries(row: ArrayView1<'_, f32>) -> &[f32] {
+    row.to_slice().expect("rows in standard layout")
+}
+
+fn entries_mut(row: ArrayViewMut1<'_, f32>) -> &mut [f32] {
+    row.into_slice().expect("rows in standard layout")
+}
+
+/// `row ← row/‖row‖`; returns the length.
+fn normalise(row: ArrayViewMut1<f32>) -> f32 {
     let length = row.dot(&row).sqrt().max(f32::MIN_POSITIVE);
-    Zip::from(&mut unit).and(row).for_each(|unit, entry| *unit = entry / length);
+    divide(entries_mut(row), length);
     length
 }
 
 /// From the gradient of a unit vector to that of the vector of a length, in place: `(g − u·⟨u, g⟩)/length`.
-fn normalise_gradient(unit: ArrayView1<f32>, length: f32, mut gradient: ArrayViewMut1<f32>) {
+fn normalise_gradient(unit: ArrayView1<f32>, length: f32, gradient: ArrayViewMut1<f32>) {
     let along = unit.dot(&gradient);
-    Zip::from(&mut gradient).and(unit).for_each(|gradient, unit| *gradient = (*gradient - along * unit) / length);
+    project_out(entries_mut(gradient), along, entries(unit), length);
 }
 
 #[cfg(test)]
