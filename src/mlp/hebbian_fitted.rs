@@ -6,16 +6,17 @@
 //!
 //! The normal equations are `L(X) = [C ⊙ W₀ᵀ(G_v(W₀(C ⊙ X·Kᵀ)))]·K + λX`, `G_v = V_fᵀV_f`, solved by conjugate gradients
 //! without any F×F matrix. Where keys and partner values are independent, `L` is near the product
-//! `X ↦ (W₀ᵀG_vW₀ ⊙ C·Cᵀ/F)·X·(KᵀK)`, whose inverse preconditions the iteration; the reference divides by the diagonal.
+//! `X ↦ M·X·N`, `M = W₀ᵀG_vW₀ ⊙ C·Cᵀ/F`, `N = KᵀK`, whose inverse, with a correction, preconditions the iteration; the reference
+//! divides by the diagonal.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, Axis, NdFloat, Zip};
+use ndarray::{Array1, Array2, Axis, NdFloat, Zip};
 
 use super::gated::GatedMlp;
 use super::hebbian::{Features, raw_readout, ridge_readout};
 use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
-use crate::num::factor::Factor;
+use crate::num::factor::{Factor, add_gram};
 use crate::num::linalg::symmetric_eigen;
 use crate::rng::Rng;
 
@@ -51,15 +52,10 @@ pub fn fit_from(facts: &FactSet, start: Features, ridge: f64) -> Result<Fitted> 
     })
 }
 
-/// Systems of more unknowns are solved to a tolerance that single precision can reach; so does the reference.
+/// Systems of more unknowns are solved in single precision, to a tolerance that it can reach; so does the reference.
 const LARGE: usize = 8192;
 
-/// What one solve in single precision is asked for at most.
-const SINGLE: f64 = 1e-5;
-
 /// The factor that fits best beside `partner` (m×d), with the iterations and the relative residual.
-///
-/// Conjugate gradients run in single precision; smaller systems are refined with residuals in double precision.
 fn refit(
     facts: &FactSet,
     readout: &Array2<f64>,
@@ -67,29 +63,38 @@ fn refit(
     ridge: f64,
 ) -> Result<(Array2<f64>, (usize, f64))> {
     let limit = (2 * partner.nrows()).clamp(128, 1024);
-    let tolerance = if partner.len() <= LARGE { 1e-10 } else { SINGLE };
-    let Problem { system, rhs, preconditioner } = Problem::new(facts, readout, partner, ridge)?;
-    let single = system.narrow();
-    let goal = norm(&rhs);
-    let (mut x, mut residual) = (Array2::zeros(rhs.dim()), rhs.clone());
-    let (mut iterations, mut left) = (0, if goal > 0.0 { 1.0 } else { 0.0 });
-    while left > tolerance && iterations < limit {
-        let scale = norm(&residual);
-        let wanted = (residual / scale).mapv(|entry| entry as f32);
-        let asked = (0.5 * tolerance / left).max(SINGLE);
-        let (step, taken, reached) = solve(&single, &preconditioner, wanted, asked, limit - iterations)?;
-        x.zip_mut_with(&step, |x, step| *x += scale * f64::from(*step));
-        iterations += taken;
-        if tolerance >= SINGLE {
-            return Ok((x, (iterations, reached)));
-        }
-        residual = &rhs - &system.applied(&x);
-        left = norm(&residual) / goal;
+    if partner.len() <= LARGE {
+        return solve(&System::<f64>::new(facts, readout, partner, ridge)?, 1e-10, limit);
     }
-    Ok((x, (iterations, left)))
+    let (solution, how) = solve(&System::<f32>::new(facts, readout, partner, ridge)?, 1e-5, limit)?;
+    Ok((solution.mapv(f64::from), how))
 }
 
-/// The operator `L` in either precision.
+/// A number of either precision: the only place where both are needed.
+trait Number: NdFloat {
+    fn of(value: f64) -> Self;
+    fn value(self) -> f64;
+}
+
+impl Number for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+    fn value(self) -> f64 {
+        self
+    }
+}
+
+impl Number for f32 {
+    fn of(value: f64) -> Self {
+        value as f32
+    }
+    fn value(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// The operator `L`, its right-hand side and its preconditioner.
 struct System<A> {
     /// F×d.
     keys: Array2<A>,
@@ -100,12 +105,30 @@ struct System<A> {
     /// `Cᵀ`, F×m: the partner's value at each key.
     partner: Array2<A>,
     ridge: A,
+    /// `[(W₀ᵀV_fᵀ) ⊙ C]·K`, m×d.
+    rhs: Array2<A>,
+    preconditioner: Preconditioner<A>,
 }
 
-/// Keys handled at once: a block of units stays in cache.
-const KEYS: usize = 256;
+impl<A: Number> System<A> {
+    fn new(facts: &FactSet, readout: &Array2<f64>, rows: &Array2<f64>, ridge: f64) -> Result<Self> {
+        let narrow = |table: &Array2<f64>| table.mapv(A::of);
+        let values = facts.by_key(&facts.values);
+        let partner = facts.keys.dot(&rows.t());
+        let weighted = readout.t().dot(&values.t().dot(&values));
+        let rhs = (values.dot(readout) * &partner).t().dot(&facts.keys);
+        let preconditioner = Preconditioner::new(rows, &partner, weighted.dot(readout), &facts.keys)?;
+        Ok(Self {
+            keys: narrow(&facts.keys),
+            readout: narrow(readout),
+            weighted: narrow(&weighted),
+            partner: narrow(&partner),
+            ridge: A::of(ridge),
+            rhs: narrow(&rhs),
+            preconditioner,
+        })
+    }
 
-impl<A: NdFloat> System<A> {
     /// `L(X)` into `image`, key block by key block.
     fn apply(&self, x: &Array2<A>, image: &mut Array2<A>) {
         image.zip_mut_with(x, |image, x| *image = self.ridge * *x);
@@ -120,104 +143,99 @@ impl<A: NdFloat> System<A> {
             general_mat_mul(A::one(), &units.t(), &keys, A::one(), image);
         }
     }
-
-    /// `L(X)`.
-    fn applied(&self, x: &Array2<A>) -> Array2<A> {
-        let mut image = Array2::zeros(x.dim());
-        self.apply(x, &mut image);
-        image
-    }
 }
 
-impl System<f64> {
-    fn narrow(&self) -> System<f32> {
-        System {
-            keys: single(&self.keys),
-            readout: single(&self.readout),
-            weighted: single(&self.weighted),
-            partner: single(&self.partner),
-            ridge: self.ridge as f32,
-        }
-    }
-}
+/// Keys handled at once: a block of units stays in cache.
+const KEYS: usize = 256;
 
-fn single(table: &Array2<f64>) -> Array2<f32> {
-    table.mapv(|entry| entry as f32)
-}
-
-/// `L`, the right-hand side `[(W₀ᵀV_fᵀ) ⊙ C]·K` (m×d) and what preconditions the iteration.
-struct Problem {
-    system: System<f64>,
-    rhs: Array2<f64>,
-    preconditioner: Preconditioner,
-}
-
-impl Problem {
-    fn new(facts: &FactSet, readout: &Array2<f64>, partner: &Array2<f64>, ridge: f64) -> Result<Self> {
-        let values = facts.by_key(&facts.values);
-        let partner = facts.keys.dot(&partner.t());
-        let weighted = readout.t().dot(&values.t().dot(&values));
-        let rhs = (values.dot(readout) * &partner).t().dot(&facts.keys);
-        let coupling = weighted.dot(readout) * partner.t().dot(&partner) / facts.len() as f64;
-        let preconditioner = Preconditioner::new(coupling, &facts.keys.t().dot(&facts.keys))?;
-        let system = System { keys: facts.keys.clone(), readout: readout.clone(), weighted, partner, ridge };
-        Ok(Self { system, rhs, preconditioner })
-    }
-}
-
-/// About the inverse of `X ↦ M·X·N`: `(M + εI)⁻¹` and the eigenvectors of N.
-struct Preconditioner {
+/// About the inverse of `L`: that of `X ↦ M·X·N`, put right where X has the partner's own rows.
+///
+/// There, `x_r = α_r·a_r`, averages of four entries of a key do not come apart into averages of two and two: on α, `L` is
+/// `E = P ⊙ (C∘C)(C∘C)ᵀ` with `P = W₀ᵀG_vW₀`, and the product is `M ⊙ A·N·Aᵀ`, several times smaller. With Z the map from α to X,
+/// `M⁻¹⊗N⁻¹ + Z·(E⁻¹ − (M ⊙ A·N·Aᵀ)⁻¹)·Zᵀ` is positive definite, and halves the iterations.
+struct Preconditioner<A> {
+    /// M⁻¹, m×m.
+    of_units: Array2<A>,
+    /// N⁻¹, d×d.
+    of_keys: Array2<A>,
+    /// A, m×d.
+    rows: Array2<A>,
     /// m×m.
-    of_units: Array2<f32>,
-    /// d×d.
-    of_keys: Array2<f32>,
+    correction: Array2<A>,
 }
 
-/// Shares of the mean of M's and of the largest of N's eigenvalues below which no eigenvalue counts.
-const FLOOR_OF_UNITS: f64 = 1e-2;
-const FLOOR_OF_KEYS: f64 = 1e-6;
+/// Shares of the mean eigenvalue by which M and the matrices of the correction are shifted, and of the largest eigenvalue of N
+/// below which none of N counts.
+const SHIFT_OF_UNITS: f64 = 1e-1;
+const SHIFT_OF_CORRECTION: f64 = 1e-6;
+const FLOOR_OF_KEYS: f64 = 1e-2;
 
-impl Preconditioner {
-    fn new(mut of_units: Array2<f64>, of_keys: &Array2<f64>) -> Result<Self> {
-        let size = of_units.nrows();
-        let floor = FLOOR_OF_UNITS * of_units.diag().sum() / size as f64;
-        of_units.diag_mut().mapv_inplace(|entry| entry + floor);
-        let eye = Array2::<f64>::eye(size);
-        let of_units = Factor::new(of_units)?.solve(eye.view());
-        let (eigenvalues, vectors) = symmetric_eigen(of_keys)?;
-        let floor = FLOOR_OF_KEYS * eigenvalues.fold(0.0f64, |a, b| a.max(*b));
-        let of_keys = (&vectors / &eigenvalues.mapv(|eigenvalue| eigenvalue.max(floor))).dot(&vectors.t());
-        Ok(Self { of_units: single(&of_units), of_keys: single(&of_keys) })
+impl<A: Number> Preconditioner<A> {
+    /// `rows` A (m×d), `partner` Cᵀ (F×m), `coupling` P (m×m), `keys` F×d.
+    fn new(rows: &Array2<f64>, partner: &Array2<f64>, coupling: Array2<f64>, keys: &Array2<f64>) -> Result<Self> {
+        let of_units = shifted(gram(partner) * &coupling / keys.nrows() as f64, SHIFT_OF_UNITS);
+        let (of_keys, vectors) = symmetric_eigen(&keys.t().dot(keys))?;
+        let floor = FLOOR_OF_KEYS * of_keys.fold(0.0f64, |a, b| a.max(*b));
+        let of_keys = of_keys.mapv(|eigenvalue| eigenvalue.max(floor));
+        let turned = rows.dot(&vectors);
+        let product = shifted((&turned * &of_keys).dot(&turned.t()) * &of_units, SHIFT_OF_CORRECTION);
+        let exact = shifted(gram(&partner.mapv(|entry| entry * entry)) * coupling, SHIFT_OF_CORRECTION);
+        let narrow = |table: &Array2<f64>| table.mapv(A::of);
+        Ok(Self {
+            of_units: narrow(&inverse(of_units)?),
+            of_keys: narrow(&(&vectors / &of_keys).dot(&vectors.t())),
+            rows: narrow(rows),
+            correction: narrow(&(inverse(exact)? - inverse(product)?)),
+        })
     }
 
-    fn apply(&self, x: &Array2<f32>) -> Array2<f32> {
-        self.of_units.dot(&x.dot(&self.of_keys))
+    fn apply(&self, x: &Array2<A>) -> Array2<A> {
+        let mut solved = self.of_units.dot(&x.dot(&self.of_keys));
+        let along: Array1<A> = Zip::from(x.rows()).and(self.rows.rows()).map_collect(|x, row| x.dot(&row));
+        let corrected = self.correction.dot(&along);
+        Zip::from(solved.rows_mut()).and(self.rows.rows()).and(&corrected).for_each(|mut solved, row, factor| {
+            solved.scaled_add(*factor, &row);
+        });
+        solved
     }
+}
+
+/// The lower triangle of `tableᵀ·table`.
+fn gram(table: &Array2<f64>) -> Array2<f64> {
+    let mut gram = Array2::zeros((table.ncols(), table.ncols()));
+    add_gram(1.0, table.view(), &mut gram);
+    gram
+}
+
+/// A positive semidefinite matrix with a share of its mean eigenvalue added to its diagonal; the identity where it is 0.
+fn shifted(mut matrix: Array2<f64>, share: f64) -> Array2<f64> {
+    let mean = matrix.diag().sum() / matrix.nrows() as f64;
+    let shift = if mean == 0.0 { 1.0 } else { share * mean };
+    matrix.diag_mut().mapv_inplace(|entry| entry + shift);
+    matrix
+}
+
+fn inverse(matrix: Array2<f64>) -> Result<Array2<f64>> {
+    let eye = Array2::eye(matrix.nrows());
+    Ok(Factor::new(matrix)?.solve(eye.view()))
 }
 
 /// The inner product, summed in double precision.
-fn inner(a: &Array2<f32>, b: &Array2<f32>) -> f64 {
+fn inner<A: Number>(a: &Array2<A>, b: &Array2<A>) -> f64 {
     let mut sum = 0.0;
-    Zip::from(a).and(b).for_each(|a, b| sum += f64::from(*a) * f64::from(*b));
+    Zip::from(a).and(b).for_each(|a, b| sum += a.value() * b.value());
     sum
 }
 
-fn norm(table: &Array2<f64>) -> f64 {
-    table.iter().map(|entry| entry * entry).sum::<f64>().sqrt()
-}
-
 /// Solves `L(X) = rhs` from 0 by conjugate gradients; returns X with the iterations and the relative residual.
-fn solve(
-    system: &System<f32>,
-    preconditioner: &Preconditioner,
-    rhs: Array2<f32>,
-    tolerance: f64,
-    limit: usize,
-) -> Result<(Array2<f32>, usize, f64)> {
-    let mut x = Array2::zeros(rhs.dim());
-    let goal = inner(&rhs, &rhs).sqrt();
-    let (mut residual, mut image) = (rhs, x.clone());
-    let mut direction = preconditioner.apply(&residual);
+fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<(Array2<A>, (usize, f64))> {
+    let mut x = Array2::zeros(system.rhs.dim());
+    let goal = inner(&system.rhs, &system.rhs).sqrt();
+    if goal == 0.0 {
+        return Ok((x, (0, 0.0)));
+    }
+    let (mut residual, mut image) = (system.rhs.clone(), x.clone());
+    let mut direction = system.preconditioner.apply(&residual);
     let mut product = inner(&residual, &direction);
     let mut left = 1.0;
     for iteration in 1..=limit {
@@ -228,19 +246,19 @@ fn solve(
                 .fix("remove keys that are equal or nearly so, or use another method (factsmith methods)"));
         }
         let step = product / curvature;
-        x.scaled_add(step as f32, &direction);
-        residual.scaled_add(-step as f32, &image);
+        x.scaled_add(A::of(step), &direction);
+        residual.scaled_add(A::of(-step), &image);
         left = inner(&residual, &residual).sqrt() / goal;
         if left <= tolerance {
-            return Ok((x, iteration, left));
+            return Ok((x, (iteration, left)));
         }
-        let scaled = preconditioner.apply(&residual);
+        let scaled = system.preconditioner.apply(&residual);
         let next = inner(&residual, &scaled);
-        let ratio = (next / product) as f32;
+        let ratio = A::of(next / product);
         direction.zip_mut_with(&scaled, |direction, scaled| *direction = *scaled + ratio * *direction);
         product = next;
     }
-    Ok((x, limit, left))
+    Ok((x, (limit, left)))
 }
 
 #[cfg(test)]
@@ -280,18 +298,48 @@ mod tests {
         }
     }
 
-    /// The normal equations in double precision hold to the tolerance; 96 units in 96 dimensions are a large system.
+    /// The preconditioner is symmetric and positive definite, also where keys are fewer than dimensions.
     #[test]
-    fn systems_of_both_sizes_are_solved_to_their_tolerance() {
-        for (dimension, size, tolerance) in [(24, 48, 1e-10), (96, 96, 2e-5)] {
-            let facts = facts(300, dimension);
-            let features = Features::random(size, dimension, &mut StreamName::new("features").rng());
-            let readout = raw_readout(&Features { scale: 1.0, ..features.clone() }, &facts);
-            let (x, (_, residual)) = refit(&facts, &readout, &features.first, 1e-2).unwrap();
-            let Problem { system, rhs, .. } = Problem::new(&facts, &readout, &features.first, 1e-2).unwrap();
-            let missing = norm(&(&rhs - &system.applied(&x))) / norm(&rhs);
-            assert!(missing <= tolerance && residual <= tolerance, "{dimension}: {missing} {residual}");
+    fn the_preconditioner_is_positive_definite() {
+        for count in [5, 60] {
+            let facts = facts(count, 8);
+            let features = Features::random(6, 8, &mut StreamName::new("features").rng());
+            let readout = raw_readout(&features, &facts);
+            let preconditioner = System::<f64>::new(&facts, &readout, &features.first, 1e-3).unwrap().preconditioner;
+            let matrix = Array2::from_shape_fn((48, 48), |(i, j)| {
+                let mut unit = Array2::zeros((6, 8));
+                unit[[j / 8, j % 8]] = 1.0;
+                preconditioner.apply(&unit)[[i / 8, i % 8]]
+            });
+            let scale = matrix.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            assert!((&matrix - &matrix.t()).iter().all(|x| x.abs() < 1e-10 * scale), "{count}");
+            let (eigenvalues, _) = symmetric_eigen(&matrix).unwrap();
+            assert!(eigenvalues[0] > 0.0, "{count}: {eigenvalues}");
         }
+    }
+
+    /// Isotropic keys and many of them: the correction is what keeps the iterations few.
+    #[test]
+    fn few_iterations_solve_well_conditioned_facts() {
+        let facts = facts(512, 32);
+        let fitted = fit(&facts, 64, 1e-6, &mut StreamName::new("features").rng()).unwrap();
+        assert!(fitted.relative_residual <= 1e-10 && fitted.iterations <= 90, "{}", fitted.iterations);
+        let nothing = Array2::zeros((6, 32));
+        assert!(refit(&facts, &nothing.t().to_owned(), &nothing, 1e-6).unwrap().0.iter().all(|entry| *entry == 0.0));
+    }
+
+    /// 96 units in 96 dimensions are more unknowns than double precision is used for.
+    #[test]
+    fn large_systems_are_solved_in_single_precision_to_its_tolerance() {
+        let facts = facts(300, 96);
+        let features = Features { scale: 1.0, ..Features::random(96, 96, &mut StreamName::new("features").rng()) };
+        let readout = raw_readout(&features, &facts);
+        let (single, (_, residual)) = refit(&facts, &readout, &features.first, 1e-2).unwrap();
+        assert!(residual <= 1e-5);
+        let system = System::<f64>::new(&facts, &readout, &features.first, 1e-2).unwrap();
+        let (double, _) = solve(&system, 1e-10, 1000).unwrap();
+        let norm = |table: &Array2<f64>| inner(table, table).sqrt();
+        assert!(norm(&(single - &double)) < 1e-3 * norm(&double));
     }
 
     #[test]
