@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
@@ -12,12 +12,8 @@ use crate::error::{Error, Result};
 ///
 /// A link is followed, the permissions of an old file stay, and what is no plain file is left alone with an error.
 pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>) -> Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (target, old) = target(path)?;
     let path = target.as_path();
-    let old = fs::metadata(path).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return Err(Error::input(format!("'{}' is not a plain file", path.display())).fix("name another file to write"));
-    }
     let folder = parent(path);
     create_folder(folder)?;
     let failed = |error: std::io::Error| Error::io("write", path, &error);
@@ -34,6 +30,26 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(path).map_err(|error| failed(error.error))?;
     sync_folder(folder)
+}
+
+/// Whether [`replace`] would find a place for `path`, asked before hours of work; leaves nothing behind.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let (path, _) = target(path)?;
+    let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
+    let folder = parent(&path).ancestors().find(is_there).filter(|folder| !folder.as_os_str().is_empty());
+    let found = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
+    let failed = |error| Error::io("write", &path, &error).fix("name a file in a folder that can be written to");
+    found.map(drop).map_err(failed)
+}
+
+/// The file that a path stands for, and what is there now.
+fn target(path: &Path) -> Result<(PathBuf, Option<fs::Metadata>)> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let old = fs::metadata(&path).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        return Err(Error::input(format!("'{}' is not a plain file", path.display())).fix("name another file to write"));
+    }
+    Ok((path, old))
 }
 
 /// Replaces a text file; leaves it and its modification time alone when the text is already there.
@@ -110,11 +126,27 @@ mod tests {
     }
 
     #[test]
+    fn a_place_to_write_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "old").unwrap();
+        check_writable(&file).unwrap();
+        check_writable(&folder.path().join("new folder/in it/new")).unwrap();
+        check_writable(Path::new("new")).unwrap();
+        for impossible in [file.join("below a file"), PathBuf::from("/proc/new")] {
+            assert!(check_writable(&impossible).is_err(), "{}", impossible.display());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    }
+
+    #[test]
     fn what_is_no_plain_file_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path(), Path::new("/dev/null")] {
             assert_eq!(replace_text(path, "text").unwrap_err().exit_code(), 2);
             assert_eq!(open_plain(path).unwrap_err().exit_code(), 2);
+            assert_eq!(check_writable(path).unwrap_err().exit_code(), 2);
             assert!(!fs::metadata(path).unwrap().is_file());
         }
     }

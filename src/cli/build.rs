@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
-use super::mlp_output::{precision, refuse_to_overwrite};
+use super::mlp_output::{check_output, precision};
 use super::recipe::Recipe;
 use crate::error::{Error, Result, unknown};
 use crate::methods::family::Built;
@@ -56,7 +56,7 @@ pub struct Arguments {
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let (method, precision) = (method(&arguments.method)?, precision(&arguments.precision)?);
-    refuse_to_overwrite(&arguments.output, &arguments.facts.files())?;
+    check_output(&arguments.output, &arguments.facts.files())?;
     let facts = arguments.facts.read()?;
     let started = Instant::now();
     if arguments.size == Some(0) {

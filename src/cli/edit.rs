@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
-use super::mlp_output::{precision, refuse_to_overwrite};
+use super::mlp_output::{check_output, precision};
 use super::recipe::Recipe;
 use crate::edit::in_place::{InPlace, edit_in_place};
 use crate::error::{Error, Result, unknown};
@@ -71,7 +71,7 @@ const TOLERANCE: f64 = 0.01;
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let (how, precision) = (how(arguments)?, precision(&arguments.precision)?);
     let read: Vec<&std::path::Path> = arguments.facts.files().into_iter().chain([arguments.set.as_path()]).collect();
-    refuse_to_overwrite(&arguments.output, &read)?;
+    check_output(&arguments.output, &read)?;
     let (old, made) = saved::read(&arguments.mlp)?;
     let mut facts = arguments.facts.read()?;
     facts.check_dimension(&old).map_err(|error| error.at(arguments.mlp.display()))?;

@@ -95,7 +95,8 @@ fn shared(mlp: &GatedMlp) -> Option<usize> {
         return None;
     }
     let gates = (1..hidden).find(|unit| mlp.gate.row(*unit) == mlp.gate.row(0))?;
-    let repeats = hidden % gates == 0 && (gates..hidden).all(|unit| mlp.gate.row(unit) == mlp.gate.row(unit % gates));
+    let repeats =
+        hidden.is_multiple_of(gates) && (gates..hidden).all(|unit| mlp.gate.row(unit) == mlp.gate.row(unit % gates));
     let is_constant = |unit: usize| mlp.down.column(unit) == mlp.down.column(unit - unit % gates);
     (repeats && (0..hidden).all(is_constant)).then_some(gates)
 }

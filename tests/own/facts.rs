@@ -35,6 +35,20 @@ fn facts_that_are_not_stored_end_with_exit_code_1_and_are_listed() {
     assert_eq!((code, text.matches("not stored  ").count()), (1, 3), "{text}");
 }
 
+/// Before anything is read: building may take hours.
+#[test]
+fn an_output_without_a_place_is_refused_at_once() {
+    let own = Own::new();
+    for line in [
+        "build --keys OWN/none.csv --values OWN/none.csv --method hebbian --size 2 -o OWN/keys.csv/below",
+        "edit OWN/none.safetensors --keys OWN/none.csv --values OWN/none.csv --set OWN/none.csv -o OWN/keys.csv/below",
+        "measure OWN/none.csv --parquet OWN/keys.csv/below",
+    ] {
+        let error = own.complaint(line);
+        assert!(error.contains("below") && error.contains("folder that can be written to"), "{line}: {error}");
+    }
+}
+
 #[test]
 fn single_precision_is_verified_as_it_is_written() {
     let own = Own::new();

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::Context;
 use super::inputs::{Input, RowOptions};
+use crate::durable;
 use crate::error::{Error, Result};
 use crate::facts::decodability::Certificate;
 use crate::facts::files::Source;
@@ -104,6 +105,9 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         .map_err(|error| Error::failure(format!("cannot start threads: {error}")))?;
     if let Some(path) = &arguments.plot {
         format_of(path)?;
+    }
+    for path in arguments.parquet.iter().chain(&arguments.plot) {
+        durable::check_writable(path)?;
     }
     let findings = pool.install(|| measure(arguments))?;
     if let Some(path) = &arguments.parquet {
