@@ -41,7 +41,7 @@ use crate::pipeline::experiment::Experiment;
 use crate::pipeline::manifest::Manifest;
 use crate::pipeline::plan::Plan;
 use crate::pipeline::profile::Profile;
-use crate::pipeline::progress::tell;
+use crate::pipeline::progress::{tell, visible};
 use crate::pipeline::results::Results;
 use crate::pipeline::sources::Sources;
 use crate::pipeline::store::Store;
@@ -237,7 +237,7 @@ impl<'a> Context<'a> {
 
     /// Prints results; a reader that went away (`| head`) is no error.
     pub fn print(&mut self, text: &str) -> Result<()> {
-        self.print_bytes(text.as_bytes())
+        self.print_bytes(visible(text).as_bytes())
     }
 
     /// Prints a result that need not be text.
@@ -260,7 +260,7 @@ impl<'a> Context<'a> {
 
     /// Prints JSON, indented.
     pub fn print_json(&mut self, value: &serde_json::Value) -> Result<()> {
-        self.print(&format!("{value:#}\n"))
+        self.print_bytes(format!("{value:#}\n").as_bytes())
     }
 }
 

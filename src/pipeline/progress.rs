@@ -1,5 +1,6 @@
 //! What a run tells while it works, always on standard error.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -113,7 +114,22 @@ impl Progress {
 
 /// Writes a line to standard error; when nobody reads it any more, that stops nothing.
 pub fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(line));
+}
+
+/// Text as a terminal may have it: control characters, which names in a file may hold, are written out; a line may still end.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    // Characters that turn the direction of what follows hide text too.
+    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_hidden = |letter: char| (letter.is_control() && letter != '\n' && letter != '\t') || turns(letter);
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_hidden(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    Cow::Owned(shown)
 }
 
 fn bar() -> ProgressBar {
@@ -159,6 +175,13 @@ pub fn bytes(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_written_out_and_nothing_else() {
+        assert_eq!(visible("a\u{1b}[2Jb\r\u{9b}\u{202e}c\0"), "a\\u{1b}[2Jb\\r\\u{9b}\\u{202e}c\\u{0}");
+        let plain = "Amélie → 37\n\t'ρ' 日本";
+        assert!(matches!(visible(plain), Cow::Borrowed(same) if same == plain));
+    }
 
     #[test]
     fn times_are_in_the_unit_that_fits() {
