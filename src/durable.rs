@@ -34,7 +34,11 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> std::io
 
 /// Whether [`replace`] would find a place for `path`, asked before hours of work; leaves nothing behind.
 pub fn check_writable(path: &Path) -> Result<()> {
+    let is_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     let (path, _) = target(path)?;
+    if is_folder {
+        return Err(Error::input(format!("'{}' is the name of a folder", path.display())).fix("name a file in it"));
+    }
     let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.exists();
     let folder = parent(&path).ancestors().find(is_there).filter(|folder| !folder.as_os_str().is_empty());
     let found = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
@@ -133,7 +137,7 @@ mod tests {
         check_writable(&file).unwrap();
         check_writable(&folder.path().join("new folder/in it/new")).unwrap();
         check_writable(Path::new("new")).unwrap();
-        for impossible in [file.join("below a file"), PathBuf::from("/proc/new")] {
+        for impossible in [file.join("below a file"), folder.path().join("new/"), PathBuf::from("/proc/new")] {
             assert!(check_writable(&impossible).is_err(), "{}", impossible.display());
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

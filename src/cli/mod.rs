@@ -41,7 +41,7 @@ use crate::pipeline::experiment::Experiment;
 use crate::pipeline::manifest::Manifest;
 use crate::pipeline::plan::Plan;
 use crate::pipeline::profile::Profile;
-use crate::pipeline::progress::{tell, visible};
+use crate::pipeline::progress::{tell, visible, visible_json};
 use crate::pipeline::results::Results;
 use crate::pipeline::sources::Sources;
 use crate::pipeline::store::Store;
@@ -260,7 +260,7 @@ impl<'a> Context<'a> {
 
     /// Prints JSON, indented.
     pub fn print_json(&mut self, value: &serde_json::Value) -> Result<()> {
-        self.print_bytes(format!("{value:#}\n").as_bytes())
+        self.print_bytes(visible_json(&format!("{value:#}\n")).as_bytes())
     }
 }
 

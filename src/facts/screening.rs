@@ -20,6 +20,9 @@ const VALUES: usize = 256;
 /// What rounding to single precision may do, relative to the number.
 const ROUNDOFF: f32 = f32::EPSILON / 2.0;
 
+/// Lengths whose products stay far from the largest and the smallest numbers.
+pub const USUAL: std::ops::Range<f64> = 1e-50..1e50;
+
 /// What single precision says of some facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Screened {
@@ -35,9 +38,10 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// For values n×d.
+    /// For values n×d. Where the longest of them is very long or short nothing is decided: double precision may overflow.
     pub fn new(values: ArrayView2<f64>) -> Self {
         let largest = values.rows().into_iter().map(|row| row.dot(&row)).fold(0.0f64, f64::max).sqrt();
+        let largest = if USUAL.contains(&largest) { largest } else { f64::NAN };
         Self { values: values.mapv(|entry| (entry / largest) as f32) }
     }
 
@@ -124,7 +128,8 @@ fn keep(open: &mut Vec<Open>, rows: &mut Array2<f32>, mut is_kept: impl FnMut(&O
     });
 }
 
-/// Number of facts with a positive margin: that of [`margins`], at half its cost or less and without its memory.
+/// Number of facts with a positive margin: that of [`margins`], without its memory, and at half its cost or less where few
+/// are undecided.
 ///
 /// Shapes: `outputs (F×d)`, `values (n×d)`, `map (F)`.
 ///
@@ -163,11 +168,12 @@ mod tests {
     #[test]
     fn the_count_is_that_of_double_precision() {
         let mut rng = StreamName::new("test").rng();
-        let values = draw(Kind::Sphere, 150, 24, &mut rng).unwrap();
-        let map: Vec<usize> = (0..200).map(|key| (key * 7) % 150).collect();
+        // Three blocks of values and three of keys, the last of each smaller.
+        let values = draw(Kind::Sphere, 2 * VALUES + 90, 24, &mut rng).unwrap();
+        let map: Vec<usize> = (0..2 * KEYS + 100).map(|key| (key * 7) % values.nrows()).collect();
         for (noise, scale) in [(0.0, 1.0), (0.3, 1e-30), (0.6, 1e60), (1e9, 1.0)] {
-            let outputs =
-                (values.select(Axis(0), &map) + draw(Kind::Gaussian, 200, 24, &mut rng).unwrap() * noise) * scale;
+            let drawn = draw(Kind::Gaussian, map.len(), 24, &mut rng).unwrap();
+            let outputs = (values.select(Axis(0), &map) + drawn * noise) * scale;
             let found = count_stored(outputs.view(), values.view(), &map);
             assert_eq!(found, exact(&outputs, &values, &map), "noise {noise}");
         }
@@ -197,6 +203,17 @@ mod tests {
         let wanted = exact(&outputs, &values, &map);
         assert!((20..100).contains(&wanted), "{wanted}");
         assert_eq!(count_stored(outputs.view(), values.view(), &map), wanted);
+    }
+
+    #[test]
+    fn values_beyond_the_usual_lengths_are_left_to_double_precision() {
+        let outputs = ndarray::array![[1.0, 0.0], [0.9, 1.0]];
+        for scale in [1e-162, 1e160] {
+            let values = ndarray::array![[1.0, 0.0], [0.0, 1.0]] * scale;
+            let found = Screen::new(values.view()).screen(outputs.mapv(|x| x as f32).view(), &[0.0; 2], &[0, 1]);
+            assert_eq!(found, Screened { stored: 0, undecided: vec![0, 1] });
+            assert_eq!(count_stored(outputs.view(), values.view(), &[0, 1]), 2);
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub struct Fitted {
     pub mlp: GatedMlp,
     /// Conjugate gradient iterations of both fits.
     pub iterations: usize,
-    /// The larger relative residual of the two fits.
+    /// The larger relative residual of the two fits, as their iterations carry it on.
     pub relative_residual: f64,
 }
 
@@ -64,9 +64,9 @@ fn refit(
 ) -> Result<(Array2<f64>, (usize, f64))> {
     let limit = (2 * partner.nrows()).clamp(128, 1024);
     if partner.len() <= LARGE {
-        return solve(&System::<f64>::new(facts, readout, partner, ridge)?, 1e-10, limit);
+        return System::<f64>::new(facts, readout, partner, ridge)?.solve(1e-10, limit);
     }
-    let (solution, how) = solve(&System::<f32>::new(facts, readout, partner, ridge)?, 1e-5, limit)?;
+    let (solution, how) = System::<f32>::new(facts, readout, partner, ridge)?.solve(1e-5, limit)?;
     Ok((solution.mapv(f64::from), how))
 }
 
@@ -129,6 +129,15 @@ impl<A: Number> System<A> {
         })
     }
 
+    /// Solves the system; without the correction of the preconditioner where rounding has made that indefinite, as it may where
+    /// facts are few for the units.
+    fn solve(mut self, tolerance: f64, limit: usize) -> Result<(Array2<A>, (usize, f64))> {
+        solve(&self, tolerance, limit).or_else(|_| {
+            self.preconditioner.correction.fill(A::zero());
+            solve(&self, tolerance, limit)
+        })
+    }
+
     /// `L(X)` into `image`, key block by key block.
     fn apply(&self, x: &Array2<A>, image: &mut Array2<A>) {
         image.zip_mut_with(x, |image, x| *image = self.ridge * *x);
@@ -152,7 +161,7 @@ const KEYS: usize = 256;
 ///
 /// There, `x_r = α_r·a_r`, averages of four entries of a key do not come apart into averages of two and two: on α, `L` is
 /// `E = P ⊙ (C∘C)(C∘C)ᵀ` with `P = W₀ᵀG_vW₀`, and the product is `M ⊙ A·N·Aᵀ`, several times smaller. With Z the map from α to X,
-/// `M⁻¹⊗N⁻¹ + Z·(E⁻¹ − (M ⊙ A·N·Aᵀ)⁻¹)·Zᵀ` is positive definite, and halves the iterations.
+/// `M⁻¹⊗N⁻¹ + Z·(E⁻¹ − (M ⊙ A·N·Aᵀ)⁻¹)·Zᵀ` is positive definite before rounding, and halves the iterations.
 struct Preconditioner<A> {
     /// M⁻¹, m×m.
     of_units: Array2<A>,
@@ -228,6 +237,9 @@ fn inner<A: Number>(a: &Array2<A>, b: &Array2<A>) -> f64 {
 }
 
 /// Solves `L(X) = rhs` from 0 by conjugate gradients; returns X with the iterations and the relative residual.
+///
+/// # Errors
+/// When the operator or the preconditioner turns out not to be positive definite.
 fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<(Array2<A>, (usize, f64))> {
     let mut x = Array2::zeros(system.rhs.dim());
     let goal = inner(&system.rhs, &system.rhs).sqrt();
@@ -241,7 +253,8 @@ fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<
     for iteration in 1..=limit {
         system.apply(&direction, &mut image);
         let curvature = inner(&direction, &image);
-        if curvature.is_nan() || curvature <= 0.0 {
+        let is_definite = curvature > 0.0 && product > 0.0;
+        if !is_definite {
             return Err(Error::failure("the fit of the features lost positive definiteness")
                 .fix("remove keys that are equal or nearly so, or use another method (factsmith methods)"));
         }
@@ -318,6 +331,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_correction_that_rounding_spoiled_is_left_out() {
+        let facts = facts(60, 8);
+        let features = Features::random(6, 8, &mut StreamName::new("features").rng());
+        let readout = raw_readout(&features, &facts);
+        let system = || System::<f64>::new(&facts, &readout, &features.first, 1e-3).unwrap();
+        let (wanted, _) = system().solve(1e-10, 1000).unwrap();
+        let mut spoiled = system();
+        spoiled.preconditioner.correction = Array2::eye(6) * -1e9;
+        let (found, _) = spoiled.solve(1e-10, 1000).unwrap();
+        assert!((found - &wanted).iter().all(|x| x.abs() < 1e-6 * inner(&wanted, &wanted).sqrt()));
+    }
+
+    /// Most directions of the correction are singular here.
+    #[test]
+    fn few_facts_and_many_units_are_fitted() {
+        let facts = facts(5, 128);
+        let fitted = fit(&facts, 100, 1e-6, &mut StreamName::new("features").rng()).unwrap();
+        assert_eq!(crate::facts::decoding::stored(&fitted.mlp.margins(&facts)), 5);
+    }
+
     /// Isotropic keys and many of them: the correction is what keeps the iterations few.
     #[test]
     fn few_iterations_solve_well_conditioned_facts() {
@@ -337,7 +371,7 @@ mod tests {
         let (single, (_, residual)) = refit(&facts, &readout, &features.first, 1e-2).unwrap();
         assert!(residual <= 1e-5);
         let system = System::<f64>::new(&facts, &readout, &features.first, 1e-2).unwrap();
-        let (double, _) = solve(&system, 1e-10, 1000).unwrap();
+        let (double, _) = system.solve(1e-10, 1000).unwrap();
         let norm = |table: &Array2<f64>| inner(table, table).sqrt();
         assert!(norm(&(single - &double)) < 1e-3 * norm(&double));
     }

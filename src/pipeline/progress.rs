@@ -119,17 +119,29 @@ pub fn tell(line: &str) {
 
 /// Text as a terminal may have it: control characters, which names in a file may hold, are written out; a line may still end.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    // Characters that turn the direction of what follows hide text too.
-    let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_hidden = |letter: char| (letter.is_control() && letter != '\n' && letter != '\t') || turns(letter);
+    written_out(text, |letter| letter.escape_default().to_string())
+}
+
+/// The same for JSON, which stays JSON of the same content.
+pub fn visible_json(text: &str) -> Cow<'_, str> {
+    written_out(text, |letter| format!("\\u{:04x}", u32::from(letter)))
+}
+
+fn written_out(text: &str, escaped: impl Fn(char) -> String) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if is_hidden(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+        if is_hidden(letter) { shown.push_str(&escaped(letter)) } else { shown.push(letter) }
     }
     Cow::Owned(shown)
+}
+
+/// Control characters, and those that turn the direction of what follows.
+fn is_hidden(letter: char) -> bool {
+    let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (letter.is_control() && letter != '\n' && letter != '\t')
 }
 
 fn bar() -> ProgressBar {
@@ -179,6 +191,12 @@ mod tests {
     #[test]
     fn control_characters_are_written_out_and_nothing_else() {
         assert_eq!(visible("a\u{1b}[2Jb\r\u{9b}\u{202e}c\0"), "a\\u{1b}[2Jb\\r\\u{9b}\\u{202e}c\\u{0}");
+        let json = serde_json::json!({"name": "a\u{1b}\u{9b}\u{202e}"}).to_string();
+        assert!(visible_json(&json).is_ascii());
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&visible_json(&json)).unwrap()["name"],
+            "a\u{1b}\u{9b}\u{202e}"
+        );
         let plain = "Amélie → 37\n\t'ρ' 日本";
         assert!(matches!(visible(plain), Cow::Borrowed(same) if same == plain));
     }
