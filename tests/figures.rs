@@ -13,16 +13,14 @@ fn figures(extension: &str) -> Vec<String> {
     names
 }
 
-#[test]
-fn the_figures_of_the_repository_are_drawn_again_byte_for_byte_without_fonts_home_or_locale() {
+/// Draws figures of the published results of a profile, and compares them with those in a folder of the repository.
+fn assert_drawn_again(names: &[String], profile: &str, kept: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let names = figures("svg");
-    assert!(names.len() >= 11 && names == figures("png"), "{names:?}");
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_factsmith"))
         .arg("figures")
-        .args(&names)
-        .args(["--profile", "laptop", "--results", "nowhere", "--out"])
+        .args(names)
+        .args(["--profile", profile, "--results", "nowhere", "--out"])
         .arg(folder.path())
         .arg("--manifest")
         .arg(root.join("pipeline.toml"))
@@ -38,8 +36,19 @@ fn the_figures_of_the_repository_are_drawn_again_byte_for_byte_without_fonts_hom
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for file in names.iter().flat_map(|name| ["svg", "png"].map(|extension| format!("{name}.{extension}"))) {
-        let [new, old] =
-            [folder.path(), &root.join("figures")].map(|folder| std::fs::read(folder.join(&file)).unwrap());
-        assert!(new == old, "{file} is not what is in figures/; `make figures` draws it again");
+        let [new, old] = [folder.path(), &root.join(kept)].map(|folder| std::fs::read(folder.join(&file)).unwrap());
+        assert!(new == old, "{file} is not what is in {kept}/; `make figures` draws it again");
     }
+}
+
+#[test]
+fn the_figures_of_the_repository_are_drawn_again_byte_for_byte_without_fonts_home_or_locale() {
+    let names = figures("svg");
+    assert!(names.len() >= 11 && names == figures("png"), "{names:?}");
+    assert_drawn_again(&names, "laptop", "figures");
+}
+
+#[test]
+fn the_figure_of_what_is_done_at_the_size_of_the_paper_is_that_of_its_results() {
+    assert_drawn_again(&["fig3a".to_owned()], "paper", "published/paper");
 }

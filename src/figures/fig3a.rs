@@ -46,8 +46,7 @@ pub fn figure(table: &Table) -> Result<Figure> {
 fn curves(rows: &[Use], dimension: i64) -> Vec<Curve<'static>> {
     let curve = |shown: &'static Shown| {
         let points = searched(rows, shown.method, dimension).into_iter().map(|point| (point.facts, point.parameters));
-        let short = shown.label.split(" (").next().unwrap_or(shown.label);
-        Curve { shown, none: format!("{short}:\nno size searched is usable"), points: points.collect() }
+        Curve { shown, points: points.collect() }
     };
     METHODS.iter().map(curve).collect()
 }

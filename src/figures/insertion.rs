@@ -48,10 +48,6 @@ pub fn figure(table: &Table) -> Result<Figure> {
 }
 
 fn curves(rows: &[Search], schedule: &str) -> Vec<Curve<'static>> {
-    let curve = |shown: &'static Shown| Curve {
-        shown,
-        none: format!("{}:\nno size searched is usable", shown.label),
-        points: usable(rows, schedule, shown.method),
-    };
+    let curve = |shown: &'static Shown| Curve { shown, points: usable(rows, schedule, shown.method) };
     METHODS.iter().map(curve).collect()
 }

@@ -45,8 +45,6 @@ pub fn curve_series(points: &[(f64, Option<f64>)], labels: (&str, &str), colour:
 /// What one method found, as a figure shows it.
 pub struct Curve<'a> {
     pub shown: &'a Shown<'a>,
-    /// The label of its crosses.
-    pub none: String,
     /// Sizes by number of facts.
     pub points: Vec<(f64, Option<f64>)>,
 }
@@ -56,6 +54,9 @@ impl Curve<'_> {
         self.points.iter().any(|(_, size)| size.is_none())
     }
 }
+
+/// The label of all crosses: a legend has it once.
+const NONE: &str = "no size searched is usable\n(in the method's colour)";
 
 /// The distance of rows of crosses: none hides another.
 const ROW: f64 = 1.5;
@@ -71,7 +72,7 @@ pub fn curves_with_rows_of_crosses(curves: &[Curve], y: &Axis) -> Vec<Series> {
     let mut top = y.clone();
     let mut series = Vec::new();
     for curve in curves {
-        series.extend(curve_series(&curve.points, (curve.shown.label, &curve.none), curve.shown.colour, &top));
+        series.extend(curve_series(&curve.points, (curve.shown.label, NONE), curve.shown.colour, &top));
         if curve.has_crosses() {
             top.high /= ROW;
         }
