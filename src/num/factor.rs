@@ -3,6 +3,8 @@
 //! All but a sliver of the work are matrix products, which run at the rate of ndarray's kernels; LAPACK's factorisation is
 //! bound by the BLAS behind it (see [`super::linalg`]): 2,048 × 2,048 takes a quarter of its time here.
 
+use std::ops::Range;
+
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
@@ -11,12 +13,29 @@ use crate::error::{Error, Result};
 /// Rows and columns of a panel.
 const PANEL: usize = 128;
 
+/// Columns of a product below the diagonal: many panels, so that what stands to its left is packed once for all of them.
+const WIDE: usize = 4 * PANEL;
+
 /// Adds `factor · rowsᵀ · rows` to the lower triangle of `gram`: `rows (n×m)`, `gram (m×m)`. The upper triangle is left undefined.
 pub fn add_gram(factor: f64, rows: ArrayView2<f64>, gram: &mut Array2<f64>) {
-    for start in (0..rows.ncols()).step_by(PANEL) {
-        let stop = (start + PANEL).min(rows.ncols());
-        let mut panel = gram.slice_mut(s![start.., start..stop]);
-        general_mat_mul(factor, &rows.slice(s![.., start..]).t(), &rows.slice(s![.., start..stop]), 1.0, &mut panel);
+    add_square(factor, rows.t(), gram.view_mut());
+}
+
+/// Adds `factor · table · tableᵀ` to the lower triangle of `square`: `table (m×k)`, `square (m×m)`.
+fn add_square(factor: f64, table: ArrayView2<f64>, mut square: ArrayViewMut2<f64>) {
+    let mut add = |rows: Range<usize>, columns: Range<usize>| {
+        let mut part = square.slice_mut(s![rows.clone(), columns.clone()]);
+        general_mat_mul(factor, &table.slice(s![rows, ..]), &table.slice(s![columns, ..]).t(), 1.0, &mut part);
+    };
+    let size = table.nrows();
+    for start in (0..size).step_by(WIDE) {
+        let stop = (start + WIDE).min(size);
+        for panel in (start..stop).step_by(PANEL) {
+            add(panel..stop, panel..(panel + PANEL).min(stop));
+        }
+        if stop < size {
+            add(stop..size, start..stop);
+        }
     }
 }
 
@@ -44,7 +63,7 @@ impl Factor {
             if stop < size {
                 let below = lower.slice(s![stop.., start..stop]).dot(&inverse.t());
                 lower.slice_mut(s![stop.., start..stop]).assign(&below);
-                subtract_square(&below, lower.slice_mut(s![stop.., stop..]));
+                add_square(-1.0, below.view(), lower.slice_mut(s![stop.., stop..]));
             }
             inverses.push(inverse);
         }
@@ -115,15 +134,6 @@ fn invert(lower: ArrayView2<f64>) -> Array2<f64> {
     inverse
 }
 
-/// `rest ← rest − below·belowᵀ`, lower triangle.
-fn subtract_square(below: &Array2<f64>, mut rest: ArrayViewMut2<f64>) {
-    for start in (0..below.nrows()).step_by(PANEL) {
-        let stop = (start + PANEL).min(below.nrows());
-        let mut panel = rest.slice_mut(s![start.., start..stop]);
-        general_mat_mul(-1.0, &below.slice(s![start.., ..]), &below.slice(s![start..stop, ..]).t(), 1.0, &mut panel);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,7 +148,7 @@ mod tests {
 
     #[test]
     fn systems_of_all_panel_sizes_are_solved() {
-        for size in [1, 5, PANEL, PANEL + 1, 3 * PANEL + 17] {
+        for size in [1, 5, PANEL, PANEL + 1, 3 * PANEL + 17, WIDE + PANEL + 5] {
             let mut gram = Array2::eye(size) * 0.5;
             add_gram(1.0, rows(size + 9, size).view(), &mut gram);
             let full = mirrored(&gram);
@@ -151,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_gram_matrix_is_the_product() {
-        let rows = rows(40, 2 * PANEL + 3);
+        let rows = rows(40, 2 * WIDE + PANEL + 3);
         let mut gram = Array2::zeros((rows.ncols(), rows.ncols()));
         add_gram(0.5, rows.view(), &mut gram);
         add_gram(0.5, rows.view(), &mut gram);
