@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
-use super::mlp_output::{check_output, precision};
+use super::mlp_output::{check_output, is_same, precision};
 use super::recipe::Recipe;
 use crate::edit::in_place::{InPlace, edit_in_place};
 use crate::error::{Error, Result, unknown};
@@ -20,8 +20,8 @@ use crate::pipeline::progress::{count, tell};
 /// By default the MLP is built again for the new facts, as its file says it was built: at the same size, or where that stores
 /// too little at the smallest that stores every fact. memit, rome and alpha_edit change the output matrix alone: fast and of the
 /// same shape, but facts can be lost. The report counts the altered facts that are stored (efficacy) and the others that are
-/// (specificity), and names the facts that were lost. --facts has to say what the MLP stores now, earlier edits included. The exit code is 0 when every altered fact is stored and none was lost,
-/// else 1; the file is written all the same.
+/// (specificity), and names the facts that were lost. --facts has to say what the MLP stores now, earlier edits included. The exit
+/// code is 0 when every altered fact is stored and none was lost, else 1; the file is written all the same.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   factsmith edit mlp.safetensors --keys keys.npy --values values.npy --set new.csv -o new.safetensors
@@ -110,8 +110,7 @@ fn check_present_facts(arguments: &Arguments, facts: &Facts, before: &Verified) 
         return Ok(());
     }
     let what = format!("the MLP does not store {} of {total} facts as they are before the edit", missing.len());
-    let same = |path: &std::path::Path| path.canonicalize().ok();
-    if 2 * missing.len() > total && same(&arguments.output) == same(&arguments.mlp) {
+    if 2 * missing.len() > total && is_same(&arguments.output, &arguments.mlp) {
         return Err(Error::input(what).at(arguments.mlp.display()).fix(
             "say with --facts what it stores now, earlier edits included, or write to another --output; nothing was written",
         ));

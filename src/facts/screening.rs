@@ -11,14 +11,12 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::decoding::{margins, stored};
+use crate::num::rounding::SINGLE;
 use crate::num::softmax::maximum;
 
 /// Keys and values of a block of scores.
 const KEYS: usize = 512;
 const VALUES: usize = 256;
-
-/// What rounding to single precision may do, relative to the number.
-const ROUNDOFF: f32 = f32::EPSILON / 2.0;
 
 /// Lengths whose products stay far from the largest and the smallest numbers.
 pub const USUAL: std::ops::Range<f64> = 1e-50..1e50;
@@ -66,7 +64,7 @@ impl Screen {
         found: &mut Screened,
     ) {
         // The bound is rounded too: 1 % more than it comes to.
-        let share = 1.01 * (outputs.ncols() + 4) as f32 * ROUNDOFF;
+        let share = 1.01 * (outputs.ncols() + 4) as f32 * SINGLE as f32;
         let mut outputs = outputs.to_owned();
         let mut open = Vec::with_capacity(map.len());
         for ((row, error), (offset, &target)) in outputs.rows().into_iter().zip(errors).zip(map.iter().enumerate()) {

@@ -119,12 +119,8 @@ pub fn search(family: &mut dyn Family, facts: usize, mut tell: impl FnMut(usize,
 /// # Errors
 /// When `bytes` exceed the memory that the system says is free; where it says nothing, never.
 pub fn refuse_beyond_memory(what: &str, bytes: f64) -> Result<()> {
-    let Some(free) = memory::available().map(|bytes| bytes as f64) else { return Ok(()) };
-    if bytes <= free {
-        return Ok(());
-    }
-    let gib = |bytes: f64| bytes / 1024f64.powi(3);
-    Err(Error::input(format!("{what} needs {:.1} GiB of memory, and {:.1} GiB are free", gib(bytes), gib(free)))
+    let Some((needed, free)) = memory::shortage(bytes, 1.0) else { return Ok(()) };
+    Err(Error::input(format!("{what} needs {needed:.1} GiB of memory, and {free:.1} GiB are free"))
         .fix("use a smaller size or fewer facts"))
 }
 

@@ -13,6 +13,7 @@ use super::shared_gates::SharedGates;
 use crate::num::gates::{
     bilinear, bilinear_gradient, gated_relu, gated_relu_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient,
 };
+use crate::num::rows::{entries, entries_mut};
 
 /// An [`Mlp`] with weights rounded to single precision.
 #[derive(Debug, Clone)]
@@ -138,9 +139,8 @@ impl Units {
             let mut biased = projected.slice_mut(s![.., ..self.hidden()]);
             biased += bias;
         }
-        for (row, mut units) in projected.rows().into_iter().zip(hidden.rows_mut()) {
-            let row = row.to_slice().expect("standard layout");
-            self.units(row, units.as_slice_mut().expect("standard layout"));
+        for (row, units) in projected.rows().into_iter().zip(hidden.rows_mut()) {
+            self.units(entries(row), entries_mut(units));
         }
         general_mat_mul(1.0, &hidden, &self.down.t(), 0.0, &mut outputs);
         if let Some(bias) = &self.output_bias {
@@ -156,9 +156,8 @@ impl Units {
         mut input_gradient: ArrayViewMut2<f32>,
     ) {
         general_mat_mul(1.0, &output_gradient, &self.down, 0.0, &mut hidden_gradient);
-        for (mut row, gradient) in projected.rows_mut().into_iter().zip(hidden_gradient.rows()) {
-            let gradient = gradient.to_slice().expect("standard layout");
-            self.units_gradient(row.as_slice_mut().expect("standard layout"), gradient);
+        for (row, gradient) in projected.rows_mut().into_iter().zip(hidden_gradient.rows()) {
+            self.units_gradient(entries_mut(row), entries(gradient));
         }
         general_mat_mul(1.0, &projected, &self.input, 0.0, &mut input_gradient);
     }

@@ -1,5 +1,7 @@
 //! An MLP of either architecture: what every construction builds.
 
+use std::ops::Range;
+
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::gated::{GatedMlp, forward_in_blocks};
@@ -31,6 +33,10 @@ impl From<PlainMlp> for Mlp {
 
 /// Keys computed at once where memory must not grow with the number of facts.
 const KEYS: usize = 1024;
+
+fn blocks(keys: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..keys).step_by(KEYS).map(move |start| start..(start + KEYS).min(keys))
+}
 
 impl Mlp {
     /// The output matrix, d×H.
@@ -148,22 +154,26 @@ impl Mlp {
     /// Number of facts stored, without holding more than a block of outputs. Where single precision can tell, it does; the
     /// answer is that of double precision.
     pub fn stored(&self, facts: &FactSet) -> usize {
-        let blocks = (0..facts.len()).step_by(KEYS).map(|start| start..(start + KEYS).min(facts.len()));
         let single = match self {
             Self::Gated(mlp) => Single::of(mlp),
             Self::Plain(_) => None,
         };
-        let Some(single) = single else {
-            let of = |keys: std::ops::Range<usize>| {
-                let outputs = self.forward(facts.keys.slice(s![keys.clone(), ..]));
-                count_stored(outputs.view(), facts.values.view(), &facts.map[keys])
-            };
-            return blocks.map(of).sum();
+        if let Some(single) = single {
+            return self.stored_by(&single, facts);
+        }
+        let of = |keys: Range<usize>| {
+            let outputs = self.forward(facts.keys.slice(s![keys.clone(), ..]));
+            count_stored(outputs.view(), facts.values.view(), &facts.map[keys])
         };
+        blocks(facts.len()).map(of).sum()
+    }
+
+    /// The same by outputs in single precision; what they leave open is computed again.
+    fn stored_by(&self, single: &Single, facts: &FactSet) -> usize {
         let screen = Screen::new(facts.values.view());
         let mut stored = 0;
         let mut undecided = Vec::new();
-        for keys in blocks {
+        for keys in blocks(facts.len()) {
             let (outputs, errors) = single.forward(facts.keys.slice(s![keys.clone(), ..]));
             let found = screen.screen(outputs.view(), &errors, &facts.map[keys.clone()]);
             stored += found.stored;

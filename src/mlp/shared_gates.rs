@@ -8,6 +8,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, concatenate, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::num::gates::{shared_silu, shared_silu_gradient};
+use crate::num::rows::{entries, entries_mut};
 
 /// In single precision.
 #[derive(Debug, Clone)]
@@ -57,9 +58,9 @@ impl SharedGates {
         mut outputs: ArrayViewMut2<f32>,
     ) {
         general_mat_mul(1.0, &inputs, &self.input.t(), 0.0, &mut projected);
-        for (row, mut hidden) in projected.rows().into_iter().zip(hidden.rows_mut()) {
-            let (gates, ups) = row.to_slice().expect("standard layout").split_at(self.gates());
-            let (codes, active) = hidden.as_slice_mut().expect("standard layout").split_at_mut(self.codes());
+        for (row, hidden) in projected.rows().into_iter().zip(hidden.rows_mut()) {
+            let (gates, ups) = entries(row).split_at(self.gates());
+            let (codes, active) = entries_mut(hidden).split_at_mut(self.codes());
             shared_silu(gates, ups, active, codes);
         }
         general_mat_mul(1.0, &hidden.slice(s![.., ..self.codes()]), &self.decoder.t(), 0.0, &mut outputs);
@@ -76,12 +77,12 @@ impl SharedGates {
     ) {
         let mut of_codes = hidden_gradient.slice_mut(s![.., ..self.codes()]);
         general_mat_mul(1.0, &output_gradient, &self.decoder, 0.0, &mut of_codes);
-        for ((mut row, hidden), mut gradient) in
+        for ((row, hidden), gradient) in
             projected.rows_mut().into_iter().zip(hidden.rows()).zip(hidden_gradient.rows_mut())
         {
-            let (gates, ups) = row.as_slice_mut().expect("standard layout").split_at_mut(self.gates());
-            let active = &hidden.to_slice().expect("standard layout")[self.codes()..];
-            let (of_codes, of_active) = gradient.as_slice_mut().expect("standard layout").split_at_mut(self.codes());
+            let (gates, ups) = entries_mut(row).split_at_mut(self.gates());
+            let active = &entries(hidden)[self.codes()..];
+            let (of_codes, of_active) = entries_mut(gradient).split_at_mut(self.codes());
             shared_silu_gradient(gates, ups, active, of_codes, of_active);
         }
         general_mat_mul(1.0, &projected, &self.input, 0.0, &mut input_gradient);

@@ -13,12 +13,11 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::facts::screening::USUAL;
+use crate::num::rounding::{SINGLE, gamma};
 
 /// Inputs and units computed at once.
 const INPUTS: usize = 256;
 const UNITS: usize = 256;
-
-const ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
 
 /// Far above what entries too small for single precision add up to, far below every bound.
 const UNDERFLOW: f64 = 1e-30;
@@ -108,8 +107,8 @@ impl Single {
 
     fn error(&self, sums: &Sums, dimension: usize) -> f32 {
         let hidden = self.gate.nrows();
-        let of_units = gamma(dimension + 3);
-        let of_sum = gamma(UNITS + hidden / UNITS + 2);
+        let of_units = gamma(dimension + 3, SINGLE);
+        let of_sum = gamma(UNITS + hidden / UNITS + 2, SINGLE);
         let lengths = f64::from(sums.gates).sqrt() + f64::from(sums.ups).sqrt();
         let units = self.norm * of_units * (lengths + of_units * (hidden as f64).sqrt());
         // The sums are rounded too: 1 % more than they come to.
@@ -138,11 +137,6 @@ fn unit_rows(table: ArrayView2<f64>) -> (Array2<f32>, Vec<f64>) {
 /// Not a number where either is not.
 fn larger(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
-}
-
-fn gamma(length: usize) -> f64 {
-    let products = length as f64 * ROUNDOFF;
-    products / (1.0 - products)
 }
 
 /// At least the spectral norm of a table A (n×d), and at most d^(1/16) times it: the Frobenius norm of `(AᵀA)⁴`, its 8th root.

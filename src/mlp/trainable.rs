@@ -14,6 +14,7 @@ use super::gated::{Activation, GatedMlp};
 use super::network::Mlp;
 use super::plain::PlainMlp;
 use crate::num::gates::{bilinear, bilinear_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient};
+use crate::num::rows::{entries, entries_mut};
 use crate::rng::StreamName;
 
 /// The kind of hidden unit.
@@ -108,9 +109,8 @@ impl Trainable {
         let (hidden, rows, dimension) = (self.hidden, self.rows(), self.keys.ncols());
         let (input, down) = self.parameters.split_at(rows * dimension);
         general_mat_mul(1.0, &self.keys, &matrix(input, rows, dimension).t(), 0.0, &mut self.projected);
-        for (row, mut activation) in self.projected.rows().into_iter().zip(self.activations.rows_mut()) {
-            let row = row.to_slice().expect("standard layout");
-            let activation = activation.as_slice_mut().expect("standard layout");
+        for (row, activation) in self.projected.rows().into_iter().zip(self.activations.rows_mut()) {
+            let (row, activation) = (entries(row), entries_mut(activation));
             match self.architecture {
                 Architecture::SwiGlu => gated_silu(&row[..hidden], &row[hidden..], activation),
                 Architecture::Bilinear => bilinear(&row[..hidden], &row[hidden..], activation),
@@ -130,9 +130,8 @@ impl Trainable {
         let mut down_gradient = matrix_mut(down_gradient, hidden, width);
         general_mat_mul(1.0, &self.activations.t(), &self.output_gradient, 0.0, &mut down_gradient);
         general_mat_mul(1.0, &self.output_gradient, &down.t(), 0.0, &mut self.activation_gradient);
-        for (mut row, gradient) in self.projected.rows_mut().into_iter().zip(self.activation_gradient.rows()) {
-            let row = row.as_slice_mut().expect("standard layout");
-            let gradient = gradient.to_slice().expect("standard layout");
+        for (row, gradient) in self.projected.rows_mut().into_iter().zip(self.activation_gradient.rows()) {
+            let (row, gradient) = (entries_mut(row), entries(gradient));
             if self.architecture == Architecture::Relu {
                 relu_gradient(row, gradient);
                 continue;

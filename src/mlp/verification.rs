@@ -13,11 +13,10 @@ use super::network::Mlp;
 use super::plain::PlainMlp;
 use crate::facts::decoding::margins;
 use crate::facts::fact_set::FactSet;
+use crate::num::rounding::{DOUBLE, gamma};
 
-/// Unit roundoff of double precision.
-const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 /// Relative error of an activation computed in double precision: an exponential and a few operations.
-const ACTIVATION_ERROR: f64 = 8.0 * ROUNDOFF;
+const ACTIVATION_ERROR: f64 = 8.0 * DOUBLE;
 /// Keys and hidden units handled at once.
 const KEYS: usize = 512;
 const UNITS: usize = 2048;
@@ -80,7 +79,7 @@ pub fn verify(mlp: &Mlp, facts: &FactSet) -> Verified {
     let norm = |row: ndarray::ArrayView1<f64>| row.dot(&row).sqrt();
     let norms: Vec<f64> = facts.values.rows().into_iter().map(norm).collect();
     let largest = norms.iter().copied().fold(0.0, f64::max);
-    let share = gamma(facts.dimension() + 2);
+    let share = gamma(facts.dimension() + 2, DOUBLE);
     let mut verified = Verified { margins: Vec::with_capacity(facts.len()), bounds: Vec::with_capacity(facts.len()) };
     for start in (0..facts.len()).step_by(KEYS) {
         let stop = (start + KEYS).min(facts.len());
@@ -95,14 +94,9 @@ pub fn verify(mlp: &Mlp, facts: &FactSet) -> Verified {
     verified
 }
 
-fn gamma(length: usize) -> f64 {
-    let products = length as f64 * ROUNDOFF;
-    products / (1.0 - products)
-}
-
 /// `inputs·weightsᵀ` with a bound of its error, entry by entry.
 fn product(inputs: ArrayView2<f64>, weights: ArrayView2<f64>) -> (Array2<f64>, Array2<f64>) {
-    let bound = inputs.mapv(f64::abs).dot(&weights.mapv(f64::abs).t()) * gamma(inputs.ncols());
+    let bound = inputs.mapv(f64::abs).dot(&weights.mapv(f64::abs).t()) * gamma(inputs.ncols(), DOUBLE);
     (inputs.dot(&weights.t()), bound)
 }
 
@@ -121,7 +115,7 @@ fn activate(activation: Activation, values: &mut Array2<f64>, errors: &mut Array
 fn forward_with_errors(mlp: &Mlp, inputs: ArrayView2<f64>) -> (Array2<f64>, Array2<f64>) {
     let shape = (inputs.nrows(), mlp.down().nrows());
     let (mut outputs, mut errors) = (Array2::zeros(shape), Array2::zeros(shape));
-    let share = gamma(mlp.hidden() + 1);
+    let share = gamma(mlp.hidden() + 1, DOUBLE);
     for start in (0..mlp.hidden()).step_by(UNITS) {
         let range = start..(start + UNITS).min(mlp.hidden());
         let (units, unit_errors) = hidden_with_errors(mlp, inputs, range.clone());
@@ -132,8 +126,8 @@ fn forward_with_errors(mlp: &Mlp, inputs: ArrayView2<f64>) -> (Array2<f64>, Arra
     }
     if let Mlp::Plain(PlainMlp { output_bias: Some(bias), .. }) = mlp {
         outputs += bias;
-        errors += &bias.mapv(|entry| ROUNDOFF * entry.abs());
-        Zip::from(&mut errors).and(&outputs).for_each(|error, output| *error += ROUNDOFF * output.abs());
+        errors += &bias.mapv(|entry| DOUBLE * entry.abs());
+        Zip::from(&mut errors).and(&outputs).for_each(|error, output| *error += DOUBLE * output.abs());
     }
     (outputs, errors)
 }
@@ -146,13 +140,13 @@ fn hidden_with_errors(mlp: &Mlp, inputs: ArrayView2<f64>, range: std::ops::Range
     let (mut units, mut errors) = product(inputs, weights.slice(s![range.clone(), ..]));
     if let Some(bias) = bias {
         units += &bias.slice(s![range.clone()]);
-        Zip::from(&mut errors).and(&units).for_each(|error, unit| *error += ROUNDOFF * unit.abs());
+        Zip::from(&mut errors).and(&units).for_each(|error, unit| *error += DOUBLE * unit.abs());
     }
     activate(activation, &mut units, &mut errors);
     if let Mlp::Gated(mlp) = mlp {
         let (ups, up_errors) = product(inputs, mlp.up.slice(s![range, ..]));
         Zip::from(&mut errors).and(&units).and(&ups).and(&up_errors).for_each(|error, unit, up, up_error| {
-            *error = *error * (up.abs() + up_error) + unit.abs() * up_error + ROUNDOFF * (unit * up).abs();
+            *error = *error * (up.abs() + up_error) + unit.abs() * up_error + DOUBLE * (unit * up).abs();
         });
         units *= &ups;
     }
@@ -219,7 +213,7 @@ mod tests {
                 activation,
             };
             let (_, errors) = forward_with_errors(&mlp.into(), inputs.view());
-            assert!(errors[[0, 0]] > 1e8 * ROUNDOFF, "{activation:?}: {}", errors[[0, 0]]);
+            assert!(errors[[0, 0]] > 1e8 * DOUBLE, "{activation:?}: {}", errors[[0, 0]]);
         }
     }
 

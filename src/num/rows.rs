@@ -1,6 +1,17 @@
 //! Vector kernels of single rows in training: entry by entry, so that they give the same bits at every vector width.
 
 use multiversion::multiversion;
+use ndarray::{ArrayView1, ArrayViewMut1};
+
+/// The entries of a row of a table in standard layout, as all tables of training are.
+pub fn entries(row: ArrayView1<'_, f32>) -> &[f32] {
+    row.to_slice().expect("rows in standard layout")
+}
+
+/// The same to write to.
+pub fn entries_mut(row: ArrayViewMut1<'_, f32>) -> &mut [f32] {
+    row.into_slice().expect("rows in standard layout")
+}
 
 /// `row ← row/length`.
 #[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]

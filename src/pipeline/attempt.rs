@@ -11,6 +11,7 @@ use super::grid::Point;
 use super::input_files::InputFile;
 use super::segment;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::table::{Record, Table};
 
 thread_local! {
@@ -38,12 +39,8 @@ const UNCERTAINTY: f64 = 2.0;
 
 /// A cell that cannot fit into memory is a failure of its own, before it takes the run with it.
 fn refuse_beyond_memory(predicted: f64) -> Result<()> {
-    let Some(free) = crate::memory::available().map(|bytes| bytes as f64) else { return Ok(()) };
-    if predicted <= UNCERTAINTY * free {
-        return Ok(());
-    }
-    let gib = |bytes: f64| bytes / 1024f64.powi(3);
-    Err(Error::failure(format!("needs about {:.1} GiB of memory, and {:.1} GiB are free", gib(predicted), gib(free)))
+    let Some((needed, free)) = memory::shortage(predicted, UNCERTAINTY) else { return Ok(()) };
+    Err(Error::failure(format!("needs about {needed:.1} GiB of memory, and {free:.1} GiB are free"))
         .fix("use a smaller grid point, or a machine with more memory"))
 }
 

@@ -9,7 +9,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMu
 
 use super::rotary::Rotary;
 use super::task::Template;
-use crate::num::rows::add_scaled;
+use crate::num::rows::{add_scaled, entries, entries_mut};
 
 /// What is fixed during training: normalised junk embeddings and positions.
 #[derive(Debug, Clone)]
@@ -165,7 +165,7 @@ impl Attention {
 pub(super) fn across(matrix: ArrayView2<f32>, vector: &Array1<f32>) -> Array1<f32> {
     let mut sum = vec![0.0; matrix.ncols()];
     for (row, factor) in matrix.rows().into_iter().zip(vector) {
-        add_scaled(&mut sum, *factor, row.to_slice().expect("rows in standard layout"));
+        add_scaled(&mut sum, *factor, entries(row));
     }
     sum.into()
 }
@@ -174,6 +174,6 @@ pub(super) fn across(matrix: ArrayView2<f32>, vector: &Array1<f32>) -> Array1<f3
 pub(super) fn add_outer(matrix: &mut ArrayViewMut2<f32>, left: &Array1<f32>, right: &Array1<f32>) {
     let right = right.as_slice().expect("a vector of its own");
     for (row, factor) in matrix.rows_mut().into_iter().zip(left) {
-        add_scaled(row.into_slice().expect("rows in standard layout"), *factor, right);
+        add_scaled(entries_mut(row), *factor, right);
     }
 }

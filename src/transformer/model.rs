@@ -16,7 +16,7 @@ use super::rotary::Rotary;
 use super::task::{Task, Template};
 use crate::mlp::frozen::{FrozenMlp, Pass};
 use crate::mlp::trainable::{matrix, matrix_mut};
-use crate::num::rows::{add_scaled, divide, mix, project_out};
+use crate::num::rows::{add_scaled, divide, entries, entries_mut, mix, project_out};
 use crate::num::softmax::{Contribution, cross_entropy_gradient, maximum};
 use crate::rng::Rng;
 
@@ -387,15 +387,6 @@ fn root_mean_square_normalised(table: &Array2<f64>) -> Array2<f32> {
     crate::facts::embeddings::normalise_rows(&mut normalised);
     let root = (table.ncols() as f64).sqrt();
     normalised.mapv(|entry| (root * entry) as f32)
-}
-
-/// The entries of a row of a table, all of which are in standard layout here.
-fn entries(row: ArrayView1<'_, f32>) -> &[f32] {
-    row.to_slice().expect("rows in standard layout")
-}
-
-fn entries_mut(row: ArrayViewMut1<'_, f32>) -> &mut [f32] {
-    row.into_slice().expect("rows in standard layout")
 }
 
 /// `row ← row/‖row‖`; returns the length.
