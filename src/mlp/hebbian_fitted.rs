@@ -117,7 +117,11 @@ impl<A: Number> System<A> {
         let partner = facts.keys.dot(&rows.t());
         let weighted = readout.t().dot(&values.t().dot(&values));
         let rhs = (values.dot(readout) * &partner).t().dot(&facts.keys);
-        let preconditioner = Preconditioner::new(rows, &partner, weighted.dot(readout), &facts.keys)?;
+        let preconditioner = Preconditioner::new(rows, &partner, weighted.dot(readout), &facts.keys);
+        let preconditioner = preconditioner.map_err(|error| {
+            Error::input(format!("the features cannot be fitted: {}", error.what()))
+                .fix("bring keys and values to lengths around 1, or remove keys that are equal or nearly so")
+        })?;
         Ok(Self {
             keys: narrow(&facts.keys),
             readout: narrow(readout),
@@ -342,6 +346,20 @@ mod tests {
         spoiled.preconditioner.correction = Array2::eye(6) * -1e9;
         let (found, _) = spoiled.solve(1e-10, 1000).unwrap();
         assert!((found - &wanted).iter().all(|x| x.abs() < 1e-6 * inner(&wanted, &wanted).sqrt()));
+    }
+
+    #[test]
+    fn values_too_short_to_be_fitted_are_refused_with_advice() {
+        let mut rng = StreamName::new("short").rng();
+        let keys = draw(Kind::Gaussian, 20, 6, &mut rng).unwrap();
+        let values = draw(Kind::Gaussian, 20, 6, &mut rng).unwrap();
+        let fitted = |exponent: i32| {
+            let facts = FactSet::new(keys.clone(), &values * 10f64.powi(-exponent), (0..20).collect()).unwrap();
+            fit(&facts, 40, 1e-6, &mut StreamName::new("features").rng())
+        };
+        let errors: Vec<Error> = (20..40).filter_map(|exponent| fitted(exponent).err()).collect();
+        let advises = |error: &Error| error.exit_code() == 2 && error.to_string().contains("lengths around 1");
+        assert!(!errors.is_empty() && errors.iter().all(advises), "{errors:?}");
     }
 
     /// Most directions of the correction are singular here.
