@@ -106,6 +106,11 @@ fn look(store: &Store, results: &Path, named: &HashSet<Key>) -> Result<Garbage> 
     Ok(garbage)
 }
 
+/// The bytes of a file; 0 when another process has removed it meanwhile.
 fn size(path: &Path) -> Result<u64> {
-    std::fs::metadata(path).map(|data| data.len()).map_err(|error| Error::io("read", path, &error))
+    match std::fs::metadata(path) {
+        Ok(data) => Ok(data.len()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(Error::io("read", path, &error)),
+    }
 }

@@ -48,6 +48,13 @@ pub enum Fault {
     Io(std::io::Error),
 }
 
+impl Fault {
+    /// Whether the file is not there: another process has merged or removed it.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
+    }
+}
+
 /// Writes cells as segments below `folder`, one per experiment and set of columns.
 pub fn write(folder: &Path, cells: &[FinishedCell]) -> Result<Vec<Segment>> {
     let mut segments = Vec::new();

@@ -29,8 +29,8 @@ pub const FORMAT: u32 = 1;
 /// The folder of files that were not what was written.
 pub(super) const QUARANTINE: &str = "quarantine";
 
-/// A store that changes while it is read is read so often before that is an error.
-const MOST_READS: usize = 10;
+/// A store is read so often, with waits of 1, 2, 4 … ms between (16 s in all), before files that come and go are an error.
+const MOST_READS: u32 = 14;
 
 /// What a store holds.
 #[derive(Debug, Default)]
@@ -87,10 +87,11 @@ impl Store {
     /// Reads what is in the folder `root`; a folder that is not there is an empty store.
     pub fn read(root: &Path) -> Result<Self> {
         // A file that is listed may be gone when it is opened: its cells are in a new one by then.
-        for _ in 0..MOST_READS {
+        for attempt in 0..MOST_READS {
             if let Some(store) = Self::try_read(root)? {
                 return Ok(store);
             }
+            std::thread::sleep(std::time::Duration::from_millis(1 << attempt));
         }
         Err(Error::failure(format!("the files of the store '{}' change faster than they are read", root.display())))
     }
@@ -113,7 +114,7 @@ impl Store {
             match segment::read_heads(&path) {
                 Ok(segment) => segments.push(segment),
                 Err(Fault::Damaged(reason)) => store.damage.push(Damage { path, reason }),
-                Err(Fault::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                Err(fault) if fault.is_gone() => return Ok(None),
                 Err(Fault::Io(error)) => return Err(Error::io("read the cells", &path, &error)),
             }
         }
@@ -267,19 +268,25 @@ impl Store {
     pub(super) fn finished_cells(&self, keys: &HashSet<Key>) -> Result<Vec<FinishedCell>> {
         let mut cells = Vec::new();
         for segment in self.segments_of(keys)? {
-            let all = segment::read_cells(segment).map_err(|fault| unreadable(segment, fault))?;
-            cells.extend(all.into_iter().filter(|cell| keys.contains(&cell.key)));
+            match segment::read_cells(segment) {
+                Ok(all) => cells.extend(all.into_iter().filter(|cell| keys.contains(&cell.key))),
+                Err(fault) if fault.is_gone() => return Self::read(&self.root)?.finished_cells(keys),
+                Err(fault) => return Err(unreadable(segment, fault)),
+            }
         }
         cells.extend(keys.iter().filter_map(|key| self.in_journal(key)).cloned());
         Ok(cells)
     }
 
-    /// The rows of the cells `keys`.
+    /// The rows of the cells `keys`. Files that another process has merged since the store was read are looked for again.
     pub fn records(&self, keys: &HashSet<Key>) -> Result<HashMap<Key, Vec<Record>>> {
         let mut records = HashMap::with_capacity(keys.len());
         for segment in self.segments_of(keys)? {
-            let cells = segment::read_records(segment, |key| keys.contains(key));
-            records.extend(cells.map_err(|fault| unreadable(segment, fault))?);
+            match segment::read_records(segment, |key| keys.contains(key)) {
+                Ok(cells) => records.extend(cells),
+                Err(fault) if fault.is_gone() => return Self::read(&self.root)?.records(keys),
+                Err(fault) => return Err(unreadable(segment, fault)),
+            }
         }
         let journaled = keys.iter().filter_map(|key| self.in_journal(key));
         records.extend(journaled.map(|cell| (cell.key, cell.records.clone())));
@@ -461,6 +468,37 @@ pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_listed_and_gone_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = folder.path().join("cells/toy/gone.parquet");
+        crate::durable::create_folder(listed.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("nowhere", &listed).unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| Store::read(folder.path()).map(|store| store.len()));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::fs::remove_file(&listed).unwrap();
+            assert_eq!(reader.join().unwrap().unwrap(), 0);
+        });
+    }
+
+    #[test]
+    fn rows_are_found_after_another_process_has_merged_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let cells_in = folder.path().join("cells");
+        let cells: Vec<FinishedCell> =
+            (0..2).map(|seed| journal::tests::cell(seed, vec![Record::new().with("x", seed as i64)])).collect();
+        let apart: Vec<Segment> =
+            cells.iter().flat_map(|cell| segment::write(&cells_in, std::slice::from_ref(cell)).unwrap()).collect();
+        let store = Store::read(folder.path()).unwrap();
+        segment::write(&cells_in, &cells).unwrap();
+        apart.iter().for_each(|segment| std::fs::remove_file(&segment.path).unwrap());
+        let keys = cells.iter().map(|cell| cell.key).collect();
+        let expected = cells.into_iter().map(|cell| (cell.key, cell.records)).collect();
+        assert_eq!(store.records(&keys).unwrap(), expected);
+        assert_eq!(store.finished_cells(&keys).unwrap().len(), 2);
+    }
 
     #[test]
     fn a_format_cut_or_with_a_flipped_bit_anywhere_is_damaged_and_never_another_version() {
