@@ -102,7 +102,7 @@ fn main() {
         (16384, 128, 2048, "ntk", Some(5.43)),
     ] {
         let mut accuracy = 0.0;
-        let seconds = best_of(if count > 4096 { 2 } else { 5 }, || {
+        let seconds = best_of(if count > 4096 { 3 } else { 15 }, || {
             let facts = facts(count, dimension);
             let mlp: Mlp = build(method, &facts, size).into();
             accuracy = mlp.stored(&facts) as f64 / count as f64;

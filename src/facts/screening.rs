@@ -16,7 +16,7 @@ use crate::num::softmax::maximum;
 
 /// Keys and values of a block of scores.
 const KEYS: usize = 512;
-const VALUES: usize = 256;
+const VALUES: usize = 512;
 
 /// Lengths whose products stay far from the largest and the smallest numbers.
 pub const USUAL: std::ops::Range<f64> = 1e-50..1e50;

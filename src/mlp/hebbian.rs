@@ -7,10 +7,13 @@
 //!
 //! Keys are taken in blocks, so that memory does not grow with F·m, and Gram matrices are made as lower triangles.
 
+use std::ops::Range;
+
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
+use super::nested::NestedOutputs;
 use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::facts::fact_set::FactSet;
@@ -50,11 +53,22 @@ impl Features {
     }
 
     /// Features of a table of inputs, of the units in `range`: (n×d) → (n×|range|).
-    fn units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
-        let mut features = inputs.dot(&self.first.slice(s![range.clone(), ..]).t());
-        let second = inputs.dot(&self.second.slice(s![range, ..]).t());
-        features.zip_mut_with(&second, |first, second| *first *= second * self.scale);
+    fn units(&self, inputs: ArrayView2<f64>, range: Range<usize>) -> Array2<f64> {
+        let mut features = Array2::zeros((inputs.nrows(), range.len()));
+        self.put_units(inputs, range, features.view_mut());
         features
+    }
+
+    /// Puts the features of the units in `range` into a table n×|range|, block by block of units.
+    fn put_units(&self, inputs: ArrayView2<f64>, range: Range<usize>, mut features: ArrayViewMut2<f64>) {
+        let mut room = Array2::zeros((inputs.nrows(), UNITS.min(range.len())));
+        for (start, mut features) in range.clone().step_by(UNITS).zip(features.axis_chunks_iter_mut(Axis(1), UNITS)) {
+            let units = s![start..start + features.ncols(), ..];
+            let mut second = room.slice_mut(s![.., ..features.ncols()]);
+            general_mat_mul(1.0, &inputs, &self.first.slice(units).t(), 0.0, &mut features);
+            general_mat_mul(1.0, &inputs, &self.second.slice(units).t(), 0.0, &mut second);
+            features.zip_mut_with(&second, |first, second| *first *= second * self.scale);
+        }
     }
 
     /// Features of a table of inputs: (n×d) → (n×m).
@@ -75,7 +89,7 @@ pub fn raw_readout(features: &Features, facts: &FactSet) -> Array2<f64> {
     let mut readout = Array2::zeros((facts.dimension(), features.size()));
     for start in (0..facts.len()).step_by(BLOCK) {
         let keys = start..(start + BLOCK).min(facts.len());
-        let values = facts.values.select(ndarray::Axis(0), &facts.map[keys.clone()]);
+        let values = facts.values.select(Axis(0), &facts.map[keys.clone()]);
         for first in (0..features.size()).step_by(UNITS) {
             let units = first..(first + UNITS).min(features.size());
             let block = features.units(facts.keys.slice(s![keys.clone(), ..]), units.clone());
@@ -93,8 +107,8 @@ pub struct NestedHebbian<'a> {
     rng: Rng,
     /// Units drawn so far, each row the two factors side by side.
     factors: Array2<f64>,
-    /// Outputs on the keys, up to a positive factor, for the sizes asked for so far.
-    outputs: Vec<(usize, Array2<f64>)>,
+    /// Up to a positive factor.
+    outputs: NestedOutputs,
 }
 
 impl<'a> NestedHebbian<'a> {
@@ -104,20 +118,14 @@ impl<'a> NestedHebbian<'a> {
             values: facts.by_key(&facts.values),
             rng: name.rng(),
             factors: Array2::zeros((0, 2 * facts.dimension())),
-            outputs: vec![(0, Array2::zeros(facts.keys.dim()))],
+            outputs: NestedOutputs::new(facts.keys.dim()),
         }
     }
 
     fn draw_up_to(&mut self, size: usize) {
         let missing = size.saturating_sub(self.factors.nrows());
         let new = gaussian((missing, self.factors.ncols()), &mut self.rng);
-        self.factors.append(ndarray::Axis(0), new.view()).expect("rows of one width");
-    }
-
-    fn features(&self, from: usize, to: usize) -> Features {
-        let (units, dimension) = (self.factors.slice(s![from..to, ..]), self.facts.dimension());
-        let part = |columns: ndarray::Slice| units.slice_axis(ndarray::Axis(1), columns).to_owned();
-        Features { first: part((..dimension).into()), second: part((dimension..).into()), scale: 1.0 }
+        self.factors.append(Axis(0), new.view()).expect("rows of one width");
     }
 
     /// Number of facts that the MLP of size m stores.
@@ -127,26 +135,33 @@ impl<'a> NestedHebbian<'a> {
     }
 
     /// Outputs on the keys at size m, up to a positive factor.
-    fn outputs(&mut self, size: usize) -> Array2<f64> {
+    fn outputs(&mut self, size: usize) -> &Array2<f64> {
         self.draw_up_to(size);
-        let place = self.outputs.partition_point(|(known, _)| *known <= size);
-        let (known, mut outputs) = self.outputs[place - 1].clone();
-        for start in (known..size).step_by(BLOCK) {
-            let block = self.features(start, (start + BLOCK).min(size)).of(self.facts.keys.view());
-            general_mat_mul(1.0, &block, &block.t().dot(&self.values), 1.0, &mut outputs);
-        }
-        if known < size {
-            self.outputs.insert(place, (size, outputs.clone()));
-        }
-        outputs
+        self.outputs.at(size, |outputs, range| {
+            for start in range.clone().step_by(BLOCK) {
+                let features = features(&self.factors, start..(start + BLOCK).min(range.end));
+                let block = features.of(self.facts.keys.view());
+                general_mat_mul(1.0, &block, &block.t().dot(&self.values), 1.0, outputs);
+            }
+        })
     }
 
     /// The MLP of size m.
     pub fn mlp(&mut self, size: usize) -> GatedMlp {
         self.draw_up_to(size);
-        let features = Features { scale: 1.0 / (size as f64).sqrt(), ..self.features(0, size) };
+        let features = Features { scale: 1.0 / (size as f64).sqrt(), ..features(&self.factors, 0..size) };
         let readout = raw_readout(&features, self.facts);
         features.with_readout(readout)
+    }
+}
+
+/// The units in `range` of factors that stand side by side.
+fn features(factors: &Array2<f64>, range: Range<usize>) -> Features {
+    let dimension = factors.ncols() / 2;
+    Features {
+        first: factors.slice(s![range.clone(), ..dimension]).to_owned(),
+        second: factors.slice(s![range, dimension..]).to_owned(),
+        scale: 1.0,
     }
 }
 
@@ -175,12 +190,14 @@ pub fn ridge_readout(features: &Features, facts: &FactSet, ridge: f64) -> Result
 /// Solves the m×m system.
 fn from_features(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<f64>> {
     let (size, share) = (features.size(), 1.0 / facts.len() as f64);
-    let mut gram = Array2::eye(size) * ridge;
+    let mut gram = Array2::from_diag_elem(size, ridge);
     let mut cross = Array2::zeros((size, facts.dimension()));
+    let mut room = Array2::zeros((BLOCK.min(facts.len()), size));
     for start in (0..facts.len()).step_by(BLOCK) {
         let keys = start..(start + BLOCK).min(facts.len());
-        let values = facts.values.select(ndarray::Axis(0), &facts.map[keys.clone()]);
-        let block = features.of(facts.keys.slice(s![keys, ..]));
+        let values = facts.values.select(Axis(0), &facts.map[keys.clone()]);
+        let mut block = room.slice_mut(s![..keys.len(), ..]);
+        features.put_units(facts.keys.slice(s![keys, ..]), 0..size, block.view_mut());
         add_gram(share, block.view(), &mut gram);
         general_mat_mul(share, &block.t(), &values, 1.0, &mut cross);
     }
@@ -189,7 +206,7 @@ fn from_features(features: &Features, facts: &FactSet, ridge: f64) -> Result<Arr
 
 /// Solves the F×F system, `W = [(ΦΦᵀ + FλI)⁻¹V_f]ᵀΦ`.
 fn from_keys(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<f64>> {
-    let mut kernel = Array2::eye(facts.len()) * (ridge * facts.len() as f64);
+    let mut kernel = Array2::from_diag_elem(facts.len(), ridge * facts.len() as f64);
     let blocks = || (0..features.size()).step_by(BLOCK).map(|start| start..(start + BLOCK).min(features.size()));
     for units in blocks() {
         add_gram(1.0, features.units(facts.keys.view(), units).t(), &mut kernel);

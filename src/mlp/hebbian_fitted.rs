@@ -10,7 +10,7 @@
 //! divides by the diagonal.
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, Axis, NdFloat, Zip};
+use ndarray::{Array1, Array2, Axis, NdFloat, Zip, s};
 
 use super::gated::GatedMlp;
 use super::hebbian::{Features, raw_readout, ridge_readout};
@@ -143,23 +143,36 @@ impl<A: Number> System<A> {
     }
 
     /// `L(X)` into `image`, key block by key block.
-    fn apply(&self, x: &Array2<A>, image: &mut Array2<A>) {
+    fn apply(&self, x: &Array2<A>, image: &mut Array2<A>, room: &mut Room<A>) {
         image.zip_mut_with(x, |image, x| *image = self.ridge * *x);
         for (keys, partner) in
             self.keys.axis_chunks_iter(Axis(0), KEYS).zip(self.partner.axis_chunks_iter(Axis(0), KEYS))
         {
-            let mut units = keys.dot(&x.t());
+            let rows = s![..keys.nrows(), ..];
+            let (mut units, mut outputs) = (room.units.slice_mut(rows), room.outputs.slice_mut(rows));
+            general_mat_mul(A::one(), &keys, &x.t(), A::zero(), &mut units);
             units *= &partner;
-            let outputs = units.dot(&self.readout.t());
+            general_mat_mul(A::one(), &units, &self.readout.t(), A::zero(), &mut outputs);
             general_mat_mul(A::one(), &outputs, &self.weighted.t(), A::zero(), &mut units);
             units *= &partner;
             general_mat_mul(A::one(), &units.t(), &keys, A::one(), image);
         }
     }
+
+    fn room(&self) -> Room<A> {
+        let rows = KEYS.min(self.keys.nrows());
+        Room { units: Array2::zeros((rows, self.partner.ncols())), outputs: Array2::zeros((rows, self.keys.ncols())) }
+    }
+}
+
+/// Units and outputs of a block of keys.
+struct Room<A> {
+    units: Array2<A>,
+    outputs: Array2<A>,
 }
 
 /// Keys handled at once: a block of units stays in cache.
-const KEYS: usize = 256;
+const KEYS: usize = 512;
 
 /// About the inverse of `L`: that of `X ↦ M·X·N`, put right where X has the partner's own rows.
 ///
@@ -250,12 +263,12 @@ fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<
     if goal == 0.0 {
         return Ok((x, (0, 0.0)));
     }
-    let (mut residual, mut image) = (system.rhs.clone(), x.clone());
+    let (mut residual, mut image, mut room) = (system.rhs.clone(), x.clone(), system.room());
     let mut direction = system.preconditioner.apply(&residual);
     let mut product = inner(&residual, &direction);
     let mut left = 1.0;
     for iteration in 1..=limit {
-        system.apply(&direction, &mut image);
+        system.apply(&direction, &mut image, &mut room);
         let curvature = inner(&direction, &image);
         let is_definite = curvature > 0.0 && product > 0.0;
         if !is_definite {

@@ -12,6 +12,7 @@ pub mod hebbian_fitted;
 pub mod johnson_lindenstrauss;
 pub mod lipschitz;
 pub mod naive;
+mod nested;
 pub mod network;
 pub mod ntk;
 pub mod paired;

@@ -4,10 +4,13 @@
 //! `u_r = (1/m) Σ_i h_q(⟨g_r, k_i⟩)·⟨t_i, D_r⟩·k_i`, `g(x) = D·(σ(G·x) ⊙ (U·x))`. `h_q` is the normalised probabilists' Hermite
 //! polynomial. Unit r depends on its own draws alone, so the MLP of size m is a prefix of any larger one, up to the factor 1/m.
 
+use std::ops::Range;
+
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
+use super::nested::NestedOutputs;
 use crate::facts::embeddings::{gaussian, normalise_rows};
 use crate::facts::fact_set::FactSet;
 use crate::facts::screening::count_stored;
@@ -48,54 +51,43 @@ pub struct NestedNtk<'a> {
     targets: Array2<f64>,
     settings: Settings,
     rng: Rng,
+    units: Units,
+    /// Without the factor 1/m.
+    outputs: NestedOutputs,
+}
+
+/// The units drawn so far, a row each.
+struct Units {
     gate: Array2<f64>,
+    /// Without the factor 1/m.
     up: Array2<f64>,
     down: Array2<f64>,
-    /// Outputs on the keys, without the factor 1/m, for the sizes asked for so far.
-    outputs: Vec<(usize, Array2<f64>)>,
 }
 
 impl<'a> NestedNtk<'a> {
     /// `targets (n×d)`: the wanted output per value.
     pub fn new(facts: &'a FactSet, targets: &Array2<f64>, settings: Settings, name: StreamName) -> Self {
-        let dimension = facts.dimension();
-        let empty = Array2::zeros((0, dimension));
+        let empty = Array2::zeros((0, facts.dimension()));
         Self {
             facts,
             targets: facts.by_key(targets),
             settings,
             rng: name.rng(),
-            gate: empty.clone(),
-            up: empty.clone(),
-            down: empty,
-            outputs: vec![(0, Array2::zeros((facts.len(), dimension)))],
+            units: Units { gate: empty.clone(), up: empty.clone(), down: empty },
+            outputs: NestedOutputs::new(facts.keys.dim()),
         }
     }
 
     fn draw_up_to(&mut self, size: usize) {
         let keys = &self.facts.keys;
-        while self.gate.nrows() < size {
+        let units = &mut self.units;
+        while units.gate.nrows() < size {
             let gate = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
             let mut down = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
             normalise_rows(&mut down);
             let up = up_rows(keys.view(), self.targets.view(), &gate, &down, self.settings.degree);
-            for (all, new) in [(&mut self.gate, &gate), (&mut self.up, &up), (&mut self.down, &down)] {
-                all.append(ndarray::Axis(0), new.view()).expect("rows of one width");
-            }
-        }
-    }
-
-    /// Adds the outputs of units `from..to` on the keys.
-    fn accumulate(&self, outputs: &mut Array2<f64>, from: usize, to: usize) {
-        let keys = &self.facts.keys;
-        for (keys, mut outputs) in keys.axis_chunks_iter(Axis(0), KEYS).zip(outputs.axis_chunks_iter_mut(Axis(0), KEYS))
-        {
-            for start in (from..to).step_by(BLOCK) {
-                let units = s![start..(start + BLOCK).min(to), ..];
-                let mut hidden = keys.dot(&self.gate.slice(units).t());
-                self.settings.activation.apply_to(&mut hidden);
-                hidden *= &keys.dot(&self.up.slice(units).t());
-                general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, &mut outputs);
+            for (all, new) in [(&mut units.gate, &gate), (&mut units.up, &up), (&mut units.down, &down)] {
+                all.append(Axis(0), new.view()).expect("rows of one width");
             }
         }
     }
@@ -107,27 +99,44 @@ impl<'a> NestedNtk<'a> {
     }
 
     /// Outputs on the keys at size m, without the factor 1/m.
-    fn outputs(&mut self, size: usize) -> Array2<f64> {
+    fn outputs(&mut self, size: usize) -> &Array2<f64> {
         self.draw_up_to(size);
-        let place = self.outputs.partition_point(|(known, _)| *known <= size);
-        let (known, mut outputs) = self.outputs[place - 1].clone();
-        if known < size {
-            self.accumulate(&mut outputs, known, size);
-            self.outputs.insert(place, (size, outputs.clone()));
-        }
-        outputs
+        let (keys, activation) = (self.facts.keys.view(), self.settings.activation);
+        self.outputs.at(size, |outputs, range| self.units.add_outputs(range, keys, activation, outputs))
     }
 
     /// The MLP of size m.
     pub fn mlp(&mut self, size: usize) -> GatedMlp {
         self.draw_up_to(size);
-        let units = |table: &Array2<f64>| table.slice(s![..size, ..]).to_owned();
+        let rows = s![..size, ..];
         GatedMlp {
-            gate: units(&self.gate),
+            gate: self.units.gate.slice(rows).to_owned(),
             gate_bias: None,
-            up: units(&self.up) / size as f64,
-            down: units(&self.down).reversed_axes(),
+            up: &self.units.up.slice(rows) / size as f64,
+            down: self.units.down.slice(rows).to_owned().reversed_axes(),
             activation: self.settings.activation,
+        }
+    }
+}
+
+impl Units {
+    /// Adds the outputs of the units in `range` on the keys.
+    fn add_outputs(
+        &self,
+        range: Range<usize>,
+        keys: ArrayView2<f64>,
+        activation: Activation,
+        outputs: &mut Array2<f64>,
+    ) {
+        for (keys, mut outputs) in keys.axis_chunks_iter(Axis(0), KEYS).zip(outputs.axis_chunks_iter_mut(Axis(0), KEYS))
+        {
+            for start in range.clone().step_by(BLOCK) {
+                let units = s![start..(start + BLOCK).min(range.end), ..];
+                let mut hidden = keys.dot(&self.gate.slice(units).t());
+                activation.apply_to(&mut hidden);
+                hidden *= &keys.dot(&self.up.slice(units).t());
+                general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, &mut outputs);
+            }
         }
     }
 }

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use multiversion::multiversion;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use crate::error::{Error, Result};
 
@@ -54,6 +55,9 @@ impl Factor {
     /// # Errors
     /// When the matrix is not positive definite to working precision; the message names the row where that shows.
     pub fn new(mut lower: Array2<f64>) -> Result<Self> {
+        if !lower.is_standard_layout() {
+            lower = lower.as_standard_layout().into_owned();
+        }
         let size = lower.nrows();
         let mut inverses = Vec::with_capacity(size.div_ceil(PANEL));
         for start in (0..size).step_by(PANEL) {
@@ -75,7 +79,7 @@ impl Factor {
         let mut solution = rhs.to_owned();
         for (number, inverse) in self.inverses.iter().enumerate() {
             let (start, stop) = self.panel(number);
-            let (done, mut rest) = solution.view_mut().split_at(ndarray::Axis(0), start);
+            let (done, mut rest) = solution.view_mut().split_at(Axis(0), start);
             let mut own = rest.slice_mut(s![..stop - start, ..]);
             general_mat_mul(-1.0, &self.lower.slice(s![start..stop, ..start]), &done, 1.0, &mut own);
             let solved = inverse.dot(&own);
@@ -83,7 +87,7 @@ impl Factor {
         }
         for (number, inverse) in self.inverses.iter().enumerate().rev() {
             let (start, stop) = self.panel(number);
-            let (mut rest, done) = solution.view_mut().split_at(ndarray::Axis(0), stop);
+            let (mut rest, done) = solution.view_mut().split_at(Axis(0), stop);
             let mut own = rest.slice_mut(s![start.., ..]);
             general_mat_mul(-1.0, &self.lower.slice(s![stop.., start..stop]).t(), &done, 1.0, &mut own);
             let solved = inverse.t().dot(&own);
@@ -97,45 +101,56 @@ impl Factor {
     }
 }
 
-/// The plain factorisation of a panel; `offset` is its first row.
+/// The plain factorisation of a panel, column by column; `offset` is its first row.
 fn factorise_panel(mut panel: ArrayViewMut2<f64>, offset: usize) -> Result<()> {
-    for row in 0..panel.nrows() {
-        for column in 0..=row {
-            let mut left = panel[[row, column]];
-            for inner in 0..column {
-                left -= panel[[row, inner]] * panel[[column, inner]];
-            }
-            if row > column {
-                panel[[row, column]] = left / panel[[column, column]];
-            } else if left > 0.0 && left.is_finite() {
-                panel[[row, row]] = left.sqrt();
-            } else {
-                return Err(Error::failure(format!(
-                    "the matrix is not positive definite to working precision at row {}",
-                    offset + row
-                )));
-            }
+    for column in 0..panel.nrows() {
+        let pivot = panel[[column, column]];
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return Err(Error::failure(format!(
+                "the matrix is not positive definite to working precision at row {}",
+                offset + column
+            )));
+        }
+        let root = pivot.sqrt();
+        panel[[column, column]] = root;
+        let below: Vec<f64> = panel.slice(s![column + 1.., column]).iter().map(|entry| entry / root).collect();
+        for ((number, factor), row) in below.iter().enumerate().zip(panel.rows_mut().into_iter().skip(column + 1)) {
+            let row = row.into_slice().expect("rows of a table in standard layout");
+            row[column] = *factor;
+            subtract_scaled(&mut row[column + 1..], *factor, &below[..=number]);
         }
     }
     Ok(())
 }
 
-/// The inverse of a lower triangle; zeros above.
+/// The inverse of a lower triangle, row by row; zeros above.
 fn invert(lower: ArrayView2<f64>) -> Array2<f64> {
     let size = lower.nrows();
-    let mut inverse = Array2::<f64>::zeros((size, size));
-    for column in 0..size {
-        inverse[[column, column]] = 1.0 / lower[[column, column]];
-        for row in column + 1..size {
-            let sum: f64 = (column..row).map(|inner| lower[[row, inner]] * inverse[[inner, column]]).sum();
-            inverse[[row, column]] = -sum / lower[[row, row]];
+    let mut inverse = vec![0.0; size * size];
+    for row in 0..size {
+        let pivot = lower[[row, row]];
+        let (above, own) = inverse.split_at_mut(row * size);
+        for (inner, above) in above.chunks(size).enumerate() {
+            subtract_scaled(own, lower[[row, inner]], &above[..=inner]);
         }
+        own[..row].iter_mut().for_each(|entry| *entry /= pivot);
+        own[row] = 1.0 / pivot;
     }
-    inverse
+    Array2::from_shape_vec((size, size), inverse).expect("a square")
+}
+
+/// `to ← to − factor·from`, entry by entry, as far as `from` goes.
+#[multiversion(targets("x86_64+avx512f+avx512vl", "x86_64+avx2+fma"))]
+fn subtract_scaled(to: &mut [f64], factor: f64, from: &[f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to -= factor * from;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::ShapeBuilder;
+
     use super::*;
 
     fn rows(count: usize, width: usize) -> Array2<f64> {
@@ -153,7 +168,9 @@ mod tests {
             add_gram(1.0, rows(size + 9, size).view(), &mut gram);
             let full = mirrored(&gram);
             let rhs = rows(size, 3);
-            let solution = Factor::new(gram).unwrap().solve(rhs.view());
+            let solution = Factor::new(gram.clone()).unwrap().solve(rhs.view());
+            let by_columns = Array2::from_shape_fn(gram.dim().f(), |index| gram[index]);
+            assert_eq!(Factor::new(by_columns).unwrap().solve(rhs.view()), solution);
             let residual = full.dot(&solution) - &rhs;
             assert!(residual.iter().all(|x| x.abs() < 1e-9), "{size}");
         }

@@ -168,6 +168,10 @@ pub fn check_table(name: &str, table: ArrayView2<f64>) -> Result<()> {
 const LISTED: usize = 5;
 
 fn check_finite(table: ArrayView2<f64>, number: impl Fn(usize) -> usize) -> Result<()> {
+    // Without an end ahead of time, which a processor does many at once.
+    if table.iter().fold(true, |all, value| all & value.is_finite()) {
+        return Ok(());
+    }
     let Some(((row, column), value)) = table.indexed_iter().find(|(_, value)| !value.is_finite()) else {
         return Ok(());
     };
