@@ -107,3 +107,29 @@ fn bad_input_is_one_error_that_names_the_place_and_the_way_out() {
         assert!(text.contains(wanted) && text.contains("fix:"), "{line}: {text}");
     }
 }
+
+/// Rounding may decide the shares, so they are not compared.
+#[test]
+fn the_documented_example_says_what_is_documented() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/language.md")).unwrap();
+    let console = text.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
+    let printed = |command: &str| -> Vec<&str> {
+        let after = console.split(&format!("$ {command}")).nth(1).unwrap_or_else(|| panic!("no {command}"));
+        after.lines().skip(1).take_while(|line| !line.starts_with('$')).collect()
+    };
+    let own = Own::new();
+    for file in ["books.csv", "new.csv"] {
+        own.write(file, &printed(&format!("cat {file}")).join("\n"));
+    }
+    let words = "language --facts books.csv --subject book --object author --set new.csv";
+    let output = Command::new(env!("CARGO_BIN_EXE_factsmith"))
+        .args(words.split(' '))
+        .current_dir(own.folder.path())
+        .output()
+        .unwrap();
+    let found = String::from_utf8(output.stdout).unwrap();
+    let without_numbers = |line: &str| line.replace(|letter: char| letter.is_ascii_digit(), "");
+    let of = |lines: &[&str]| lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();
+    assert_eq!(of(&found.lines().collect::<Vec<_>>()), of(&printed(&format!("factsmith {words}"))));
+    assert!(found.starts_with("book → author: 10 facts, an MLP of 1536 parameters"), "{found}");
+}

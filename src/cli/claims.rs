@@ -1,5 +1,6 @@
 //! `factsmith claims`
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -7,8 +8,10 @@ use serde_json::json;
 use super::Context;
 use crate::claims::{Decided, decide, markdown, read};
 use crate::error::{Error, Result};
+use crate::pipeline::plan::PlannedStage;
 use crate::pipeline::progress::tell;
 use crate::pipeline::receipt::Receipt;
+use crate::pipeline::store::Store;
 
 /// Say which claims of the papers the results reproduce
 ///
@@ -39,15 +42,45 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         return Err(Error::input(format!("'{}' holds no claims", arguments.claims.display())));
     }
     enter_verdicts(&decided, context)?;
+    let partial = partial_tables(&decided, context)?;
     if context.options.json {
         let rows: Vec<serde_json::Value> = decided.iter().map(as_json).collect();
-        context.print_json(&json!({ "profile": profile.name(), "claims": rows }))?;
+        let tables = partial.iter().map(|(stage, part)| (stage, json!({ "cells": part.cells, "of": part.planned })));
+        let tables: serde_json::Value = tables.map(|(stage, part)| (stage.clone(), part)).collect();
+        context.print_json(&json!({ "profile": profile.name(), "claims": rows, "partial": tables }))?;
     } else if arguments.markdown {
-        context.print(&markdown(&decided))?;
+        let notes: String = partial.iter().map(|(stage, part)| format!("\n{}\n", part.text(stage))).collect();
+        context.print(&format!("{}{notes}", markdown(&decided)))?;
     } else {
-        context.print(&plain(&decided, profile.name()))?;
+        context.print(&plain(&decided, profile.name(), &partial))?;
     }
     Ok(0)
+}
+
+/// A table made from a part of the cells of its stage.
+struct Part {
+    cells: usize,
+    planned: usize,
+}
+
+impl Part {
+    fn text(&self, stage: &str) -> String {
+        format!("Stage {stage} is there in part: {} of {} cells.", self.cells, self.planned)
+    }
+}
+
+/// The stages that claims rest on and whose tables have not all cells of the profile. Nothing is known of any without a manifest.
+fn partial_tables(decided: &[Decided], context: &Context) -> Result<BTreeMap<String, Part>> {
+    if !context.options.manifest.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let (sources, plan) = (context.sources()?, context.plan(&Store::default(), &[])?);
+    let rests = |stage: &str| decided.iter().any(|row| row.claim.stage == stage && row.value.is_some());
+    let part = |stage: &PlannedStage| {
+        let (cells, planned) = (sources.cells(&stage.name)?, stage.cells.len());
+        (cells < planned && rests(&stage.name)).then(|| (stage.name.clone(), Part { cells, planned }))
+    };
+    Ok(plan.stages.iter().filter_map(part).collect())
 }
 
 /// Puts the verdicts that rest on own tables, not on published ones, into the receipt of these tables.
@@ -66,7 +99,7 @@ fn enter_verdicts(decided: &[Decided], context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn plain(decided: &[Decided], profile: &str) -> String {
+fn plain(decided: &[Decided], profile: &str, partial: &BTreeMap<String, Part>) -> String {
     let mut text = format!("Claims at profile {profile} (measured value, 95 % prediction interval over seeds)\n");
     for row in decided {
         text.push_str(&format!(
@@ -84,6 +117,9 @@ fn plain(decided: &[Decided], profile: &str) -> String {
             text.push_str(&format!("  with keys conditioned as well: {}\n", row.other()));
         }
         text.push_str(&format!("  is: {}\n  made by: {}\n", row.claim.definition, row.command));
+        if let Some(part) = partial.get(&row.claim.stage).filter(|_| row.value.is_some()) {
+            text.push_str(&format!("  {}\n", part.text(&row.claim.stage)));
+        }
     }
     text
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
+use super::receipt::Receipt;
 use super::results::Results;
 use crate::error::Result;
 use crate::table::Table;
@@ -32,10 +33,15 @@ impl Sources {
 
     /// The table of a stage.
     pub fn table(&self, stage: &str) -> Result<Table> {
-        if self.path(stage) == self.own.table_path(stage) {
-            self.own.read_table(stage)
-        } else {
-            self.published.read_table(stage)
-        }
+        self.of(stage).read_table(stage)
+    }
+
+    /// How many cells are in the table of a stage, as the receipt beside it says.
+    pub fn cells(&self, stage: &str) -> Option<usize> {
+        Receipt::read(&self.of(stage).receipt_path()).stages.get(stage).map(|receipt| receipt.cells)
+    }
+
+    fn of(&self, stage: &str) -> &Results {
+        if self.path(stage) == self.own.table_path(stage) { &self.own } else { &self.published }
     }
 }
