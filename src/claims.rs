@@ -212,6 +212,11 @@ pub fn short(value: f64) -> String {
 }
 
 impl Decided {
+    /// Whether the stage of the claim has a table.
+    pub fn has_table(&self) -> bool {
+        self.verdict != Verdict::NotAttempted
+    }
+
     /// Measured value and interval, for people.
     pub fn measured(&self) -> String {
         let value = self.value.map_or_else(|| "–".to_owned(), short);

@@ -56,6 +56,14 @@ fn target(path: &Path) -> Result<(PathBuf, Option<fs::Metadata>)> {
     Ok((path, old))
 }
 
+/// Removes a file, unless another process has done so.
+pub fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
 /// Replaces a text file; leaves it and its modification time alone when the text is already there.
 /// Returns whether it was written.
 pub fn replace_text(path: &Path, text: &str) -> Result<bool> {

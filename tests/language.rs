@@ -127,6 +127,7 @@ fn the_documented_example_says_what_is_documented() {
         .current_dir(own.folder.path())
         .output()
         .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let found = String::from_utf8(output.stdout).unwrap();
     let without_numbers = |line: &str| line.replace(|letter: char| letter.is_ascii_digit(), "");
     let of = |lines: &[&str]| lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();

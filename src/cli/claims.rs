@@ -42,45 +42,74 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         return Err(Error::input(format!("'{}' holds no claims", arguments.claims.display())));
     }
     enter_verdicts(&decided, context)?;
-    let partial = partial_tables(&decided, context)?;
+    let others = other_tables(&decided, context);
     if context.options.json {
         let rows: Vec<serde_json::Value> = decided.iter().map(as_json).collect();
-        let tables = partial.iter().map(|(stage, part)| (stage, json!({ "cells": part.cells, "of": part.planned })));
-        let tables: serde_json::Value = tables.map(|(stage, part)| (stage.clone(), part)).collect();
-        context.print_json(&json!({ "profile": profile.name(), "claims": rows, "partial": tables }))?;
+        let tables = others.iter().map(|(stage, table)| (stage.clone(), table.as_json()));
+        let tables: serde_json::Map<String, serde_json::Value> = tables.collect();
+        context.print_json(&json!({ "profile": profile.name(), "claims": rows, "other_tables": tables }))?;
     } else if arguments.markdown {
-        let notes: String = partial.iter().map(|(stage, part)| format!("\n{}\n", part.text(stage))).collect();
+        let notes: String = others.iter().map(|(stage, table)| format!("\n{}\n", table.text(stage))).collect();
         context.print(&format!("{}{notes}", markdown(&decided)))?;
     } else {
-        context.print(&plain(&decided, profile.name(), &partial))?;
+        context.print(&plain(&decided, profile.name(), &others))?;
     }
     Ok(0)
 }
 
-/// A table made from a part of the cells of its stage.
-struct Part {
-    cells: usize,
+/// A table that was not made from exactly the cells of the profile.
+struct OtherTable {
+    /// How many cells it was made from; `None` when its receipt does not say.
+    made_from: Option<usize>,
     planned: usize,
 }
 
-impl Part {
+impl OtherTable {
     fn text(&self, stage: &str) -> String {
-        format!("Stage {stage} is there in part: {} of {} cells.", self.cells, self.planned)
+        let planned = self.planned;
+        match self.made_from {
+            None => format!("Nothing says which cells the table of stage {stage} was made from."),
+            Some(cells) if cells == planned => {
+                format!("The table of stage {stage} was made from other cells than the {planned} of the profile.")
+            }
+            Some(cells) => {
+                format!("The table of stage {stage} was made from {cells} cells; the profile has {planned}.")
+            }
+        }
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        json!({ "made_from": self.made_from, "cells_of_profile": self.planned })
     }
 }
 
-/// The stages that claims rest on and whose tables have not all cells of the profile. Nothing is known of any without a manifest.
-fn partial_tables(decided: &[Decided], context: &Context) -> Result<BTreeMap<String, Part>> {
+/// The stages that claims rest on and whose tables were not made from exactly the cells of the profile.
+fn other_tables(decided: &[Decided], context: &Context) -> BTreeMap<String, OtherTable> {
+    find_other_tables(decided, context).unwrap_or_else(|error| {
+        tell(&format!("warning: tables are not compared with the profile: {error}"));
+        BTreeMap::new()
+    })
+}
+
+fn find_other_tables(decided: &[Decided], context: &Context) -> Result<BTreeMap<String, OtherTable>> {
     if !context.options.manifest.exists() {
         return Ok(BTreeMap::new());
     }
-    let (sources, plan) = (context.sources()?, context.plan(&Store::default(), &[])?);
-    let rests = |stage: &str| decided.iter().any(|row| row.claim.stage == stage && row.value.is_some());
-    let part = |stage: &PlannedStage| {
-        let (cells, planned) = (sources.cells(&stage.name)?, stage.cells.len());
-        (cells < planned && rests(&stage.name)).then(|| (stage.name.clone(), Part { cells, planned }))
+    let manifest = context.manifest()?;
+    let rests = |stage: &str| decided.iter().any(|row| row.claim.stage == stage && row.has_table());
+    let stages: Vec<String> =
+        manifest.stages.iter().map(|stage| stage.name.clone()).filter(|name| rests(name)).collect();
+    if stages.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (sources, plan) = (context.sources()?, context.plan(&Store::default(), &stages)?);
+    let other = |stage: &PlannedStage| {
+        let receipt = sources.receipt(&stage.name);
+        let is_current = receipt.as_ref().is_some_and(|receipt| receipt.cells_hash == stage.cells_hash());
+        let made_from = receipt.map(|receipt| receipt.cells);
+        (!is_current).then(|| (stage.name.clone(), OtherTable { made_from, planned: stage.cells.len() }))
     };
-    Ok(plan.stages.iter().filter_map(part).collect())
+    Ok(plan.stages.iter().filter_map(other).collect())
 }
 
 /// Puts the verdicts that rest on own tables, not on published ones, into the receipt of these tables.
@@ -99,7 +128,7 @@ fn enter_verdicts(decided: &[Decided], context: &Context) -> Result<()> {
     Ok(())
 }
 
-fn plain(decided: &[Decided], profile: &str, partial: &BTreeMap<String, Part>) -> String {
+fn plain(decided: &[Decided], profile: &str, others: &BTreeMap<String, OtherTable>) -> String {
     let mut text = format!("Claims at profile {profile} (measured value, 95 % prediction interval over seeds)\n");
     for row in decided {
         text.push_str(&format!(
@@ -117,8 +146,8 @@ fn plain(decided: &[Decided], profile: &str, partial: &BTreeMap<String, Part>) -
             text.push_str(&format!("  with keys conditioned as well: {}\n", row.other()));
         }
         text.push_str(&format!("  is: {}\n  made by: {}\n", row.claim.definition, row.command));
-        if let Some(part) = partial.get(&row.claim.stage).filter(|_| row.value.is_some()) {
-            text.push_str(&format!("  {}\n", part.text(&row.claim.stage)));
+        if let Some(table) = others.get(&row.claim.stage) {
+            text.push_str(&format!("  {}\n", table.text(&row.claim.stage)));
         }
     }
     text

@@ -50,7 +50,7 @@ pub struct Arguments {
     /// Embedding dimension
     #[arg(long, value_name = "D", default_value_t = 128)]
     dimension: usize,
-    /// Hidden units of the MLP [default: 48 parameters a fact]
+    /// Hidden units of the MLP [default: 48 parameters a fact, 4 units at least]
     #[arg(long, value_name = "H")]
     hidden: Option<usize>,
     /// The most training steps of the model, each of 32 sentences

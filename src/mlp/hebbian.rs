@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn both_sides_of_the_ridge_solve_the_same_problem() {
         let facts = facts(60, 12);
-        for size in [20, 60, 100] {
+        for size in [20, 60, 700] {
             let features = Features::random(size, 12, &mut StreamName::new("features").rng());
             let one = from_features(&features, &facts, 1e-3).unwrap();
             let other = from_keys(&features, &facts, 1e-3).unwrap();
@@ -258,14 +258,14 @@ mod tests {
     #[test]
     fn the_mlp_is_the_readout_of_the_features() {
         let facts = facts(600, 12);
-        let features = Features::random(40, 12, &mut StreamName::new("features").rng());
+        let features = Features::random(700, 12, &mut StreamName::new("features").rng());
         let readout = raw_readout(&features, &facts);
         let plain = facts.by_key(&facts.values).t().dot(&features.of(facts.keys.view())) / 600.0;
         assert!((&readout - &plain).iter().all(|x| x.abs() < 1e-14));
         let outputs = features.of(facts.keys.view()).dot(&readout.t());
         let mlp = features.with_readout(readout);
         assert!((mlp.forward(facts.keys.view()) - outputs).iter().all(|x| x.abs() < 1e-14));
-        assert_eq!(mlp.parameters(), 3 * 40 * 12);
+        assert_eq!(mlp.parameters(), 3 * 700 * 12);
     }
 
     #[test]

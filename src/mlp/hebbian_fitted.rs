@@ -313,17 +313,20 @@ mod tests {
 
     #[test]
     fn the_fit_minimises_the_objective() {
-        let facts = facts(40, 8);
-        let features = Features { scale: 1.0, ..Features::random(6, 8, &mut StreamName::new("features").rng()) };
-        let readout = raw_readout(&features, &facts);
-        let (x, (_, residual)) = refit(&facts, &readout, &features.first, 1e-3).unwrap();
-        assert!(residual <= 1e-10);
-        let at = |x: &Array2<f64>| objective(&facts, &readout, &features.first, x, 1e-3);
-        for index in [[0, 0], [3, 5], [5, 7]] {
-            for step in [-1e-3, 1e-3] {
-                let mut moved = x.clone();
-                moved[index] += step;
-                assert!(at(&moved) > at(&x));
+        // One block of keys, and two, the second of which is smaller.
+        for count in [40, KEYS + 88] {
+            let facts = facts(count, 8);
+            let features = Features { scale: 1.0, ..Features::random(6, 8, &mut StreamName::new("features").rng()) };
+            let readout = raw_readout(&features, &facts);
+            let (x, (_, residual)) = refit(&facts, &readout, &features.first, 1e-3).unwrap();
+            assert!(residual <= 1e-10);
+            let at = |x: &Array2<f64>| objective(&facts, &readout, &features.first, x, 1e-3);
+            for index in [[0, 0], [3, 5], [5, 7]] {
+                for step in [-1e-3, 1e-3] {
+                    let mut moved = x.clone();
+                    moved[index] += step;
+                    assert!(at(&moved) > at(&x), "{count}");
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Outputs of nested MLPs: that of size m is a prefix of any larger one, so a larger size goes on from the next smaller one.
+//! Outputs of nested MLPs: the MLP of size m is a prefix of any larger one, so a larger size goes on from the next smaller one.
 
 use std::ops::Range;
 

@@ -24,8 +24,8 @@ const UNDERFLOW: f64 = 1e-30;
 
 /// The MLP, its rows and columns at the lengths they may have.
 pub(super) struct Single {
-    /// Rows of the gate and of the up projection, 2H×d: those of each block of units after each other, so that one product makes
-    /// both.
+    /// Rows of the gate and of the up projection, 2H×d: those of each block of units after each other, so that one product
+    /// makes both.
     rows: Array2<f32>,
     /// `Dᵀ`, H×d.
     down: Array2<f32>,
@@ -50,7 +50,7 @@ impl Single {
         }
         let (gate, of_gates) = unit_rows(mlp.gate.view());
         let (up, of_ups) = unit_rows(mlp.up.view());
-        let mut down = mlp.down.t().to_owned();
+        let mut down = mlp.down.t().as_standard_layout().into_owned();
         let mut lengths: Vec<f64> = down.rows().into_iter().map(length).collect();
         for (((mut column, length), gate), up) in
             down.rows_mut().into_iter().zip(&mut lengths).zip(of_gates).zip(of_ups)
@@ -115,8 +115,8 @@ impl Single {
 fn block_by_block(first: ArrayView2<f32>, second: ArrayView2<f32>) -> Array2<f32> {
     let mut both = Array2::zeros((2 * first.nrows(), first.ncols()));
     let mut rest = both.view_mut();
-    for table in first.axis_chunks_iter(Axis(0), UNITS).zip(second.axis_chunks_iter(Axis(0), UNITS)) {
-        for block in [table.0, table.1] {
+    for (first, second) in first.axis_chunks_iter(Axis(0), UNITS).zip(second.axis_chunks_iter(Axis(0), UNITS)) {
+        for block in [first, second] {
             let (mut own, after) = rest.split_at(Axis(0), block.nrows());
             own.assign(&block);
             rest = after;
@@ -148,7 +148,8 @@ fn larger(a: f64, b: f64) -> f64 {
     if a > b || a.is_nan() { a } else { b }
 }
 
-/// At least the spectral norm of a table A (n×d), and at most d^(1/64) times it: the Frobenius norm of `(AᵀA)^16`, its 32nd root.
+/// At least the spectral norm of a table A (n×d), and at most d^(1/64) times it: the 32nd root of the Frobenius norm of
+/// `(AᵀA)^16`.
 fn spectral_norm_at_most(table: &Array2<f64>) -> f64 {
     let mut power = table.t().dot(table);
     for _ in 0..4 {

@@ -176,6 +176,40 @@ mod tests {
         }
     }
 
+    /// Row by row, as it is written down.
+    fn plain_factor(matrix: &Array2<f64>) -> Array2<f64> {
+        let mut lower = Array2::<f64>::zeros(matrix.dim());
+        for row in 0..matrix.nrows() {
+            for column in 0..=row {
+                let left = (0..column)
+                    .fold(matrix[[row, column]], |left, inner| left - lower[[row, inner]] * lower[[column, inner]]);
+                lower[[row, column]] = if row == column { left.sqrt() } else { left / lower[[column, column]] };
+            }
+        }
+        lower
+    }
+
+    #[test]
+    fn a_panel_and_its_inverse_are_those_of_the_plain_loops_to_the_bit() {
+        for size in [1, 2, 37, PANEL] {
+            let rows = rows(size + 9, size);
+            let matrix = rows.t().dot(&rows) + Array2::<f64>::eye(size) * 0.5;
+            let lower = plain_factor(&matrix);
+            let mut panel = matrix.clone();
+            factorise_panel(panel.view_mut(), 0).unwrap();
+            let inverse = invert(panel.view());
+            for row in 0..size {
+                for column in 0..=row {
+                    assert_eq!(panel[[row, column]], lower[[row, column]]);
+                    let sum: f64 = (column..row).map(|inner| lower[[row, inner]] * inverse[[inner, column]]).sum();
+                    let wanted = if row == column { 1.0 } else { -sum } / lower[[row, row]];
+                    assert_eq!(inverse[[row, column]], wanted);
+                    assert!(row == column || inverse[[column, row]] == 0.0);
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_gram_matrix_is_the_product() {
         let rows = rows(40, 2 * WIDE + PANEL + 3);
@@ -191,5 +225,8 @@ mod tests {
         let mut matrix = Array2::eye(PANEL + 20);
         matrix[[PANEL + 3, PANEL + 3]] = -1.0;
         assert!(Factor::new(matrix).unwrap_err().to_string().contains(&format!("row {}", PANEL + 3)));
+        let mut matrix = Array2::eye(20);
+        matrix[[9, 4]] = f64::NAN;
+        assert!(Factor::new(matrix).unwrap_err().to_string().contains("row 9"));
     }
 }

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::key::Key;
 use super::segment;
 use super::store::{SegmentFile, Store};
-use crate::error::{Error, Result};
+use crate::durable;
+use crate::error::Result;
 
 /// So many small segments of one experiment become one. Every run adds one, so a cell is rewritten once in so many runs.
 const MANY: usize = 16;
@@ -35,7 +36,7 @@ pub fn compact(store: &mut Store) -> Result<()> {
 pub fn rewrite(store: &mut Store, old: &[PathBuf], keys: &HashSet<Key>) -> Result<()> {
     let new = segment::write(&store.root().join("cells"), &store.finished_cells(keys)?)?;
     for path in old.iter().filter(|path| new.iter().all(|segment| segment.path != **path)) {
-        std::fs::remove_file(path).map_err(|error| Error::io("remove", path, &error))?;
+        durable::remove(path)?;
     }
     store.replace_segments(old, new);
     Ok(())

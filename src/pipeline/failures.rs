@@ -45,11 +45,7 @@ pub fn write(root: &Path, cell: &FailedCell) -> Result<()> {
 
 /// Forgets the failure of a cell, if there was one.
 pub fn remove(root: &Path, key: &Key) -> Result<()> {
-    let path = path(root, key);
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &path, &error)),
-        _ => Ok(()),
-    }
+    durable::remove(&path(root, key))
 }
 
 /// The failure in the file at `path`; `None` when it is not what was written.

@@ -13,6 +13,7 @@ use super::stop::Stop;
 use super::store::{self, Store};
 use super::writable::WritableStore;
 use super::{failures, segment};
+use crate::durable;
 use crate::error::{Error, Result};
 
 /// What can go.
@@ -66,7 +67,7 @@ pub fn collect(root: &Path, results: &Path, named: &HashSet<Key>, say: &dyn Fn(&
         failures::remove(root, key)?;
     }
     for path in garbage.files.keys() {
-        std::fs::remove_file(path).map_err(|error| Error::io("remove", path, &error))?;
+        durable::remove(path)?;
     }
     garbage.files.extend(left.files);
     Ok(garbage)
@@ -84,8 +85,9 @@ fn look(store: &Store, results: &Path, named: &HashSet<Key>) -> Result<Garbage> 
         let (stay, go): (HashSet<Key>, HashSet<Key>) =
             store.keys_in(std::slice::from_ref(&file.path)).into_iter().partition(|key| named.contains(key));
         if !go.is_empty() {
+            let bytes = size(&file.path)?.unwrap_or_default();
             garbage.cells += go.len();
-            garbage.cell_bytes += size(&file.path)?.saturating_sub(segment::size(&store.finished_cells(&stay)?)?);
+            garbage.cell_bytes += bytes.saturating_sub(segment::size(&store.finished_cells(&stay)?)?);
             garbage.segments.push((file.path.clone(), stay));
         }
     }
@@ -100,17 +102,18 @@ fn look(store: &Store, results: &Path, named: &HashSet<Key>) -> Result<Garbage> 
         files.extend(store::unfinished_in(&results.join(profile.name()))?);
     }
     for path in files {
-        let bytes = size(&path)?;
-        garbage.files.insert(path, bytes);
+        if let Some(bytes) = size(&path)? {
+            garbage.files.insert(path, bytes);
+        }
     }
     Ok(garbage)
 }
 
-/// The bytes of a file; 0 when another process has removed it meanwhile.
-fn size(path: &Path) -> Result<u64> {
+/// The bytes of a file; `None` when another process has removed it meanwhile.
+fn size(path: &Path) -> Result<Option<u64>> {
     match std::fs::metadata(path) {
-        Ok(data) => Ok(data.len()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Ok(data) => Ok(Some(data.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("read", path, &error)),
     }
 }

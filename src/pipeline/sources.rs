@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::Profile;
-use super::receipt::Receipt;
+use super::receipt::{Receipt, StageReceipt};
 use super::results::Results;
 use crate::error::Result;
 use crate::table::Table;
@@ -33,15 +33,17 @@ impl Sources {
 
     /// The table of a stage.
     pub fn table(&self, stage: &str) -> Result<Table> {
-        self.of(stage).read_table(stage)
+        self.results_of(stage).read_table(stage)
     }
 
-    /// How many cells are in the table of a stage, as the receipt beside it says.
-    pub fn cells(&self, stage: &str) -> Option<usize> {
-        Receipt::read(&self.of(stage).receipt_path()).stages.get(stage).map(|receipt| receipt.cells)
+    /// The receipt of the table of a stage; `None` when there is none, or one of another file.
+    pub fn receipt(&self, stage: &str) -> Option<StageReceipt> {
+        let results = self.results_of(stage);
+        let entry = Receipt::read(&results.receipt_path()).stages.remove(stage)?;
+        (Some(&entry.file_hash) == results.file_hash(stage).as_ref()).then_some(entry)
     }
 
-    fn of(&self, stage: &str) -> &Results {
+    fn results_of(&self, stage: &str) -> &Results {
         if self.path(stage) == self.own.table_path(stage) { &self.own } else { &self.published }
     }
 }

@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,8 @@ pub const FORMAT: u32 = 1;
 /// The folder of files that were not what was written.
 pub(super) const QUARANTINE: &str = "quarantine";
 
-/// A store is read so often, with waits of 1, 2, 4 … ms between (16 s in all), before files that come and go are an error.
-const MOST_READS: u32 = 14;
+/// A store is read again after 1, 2, 4 … ms, up to this wait (4 s in all), before a file that is listed and not there is an error.
+const LONGEST_WAIT: Duration = Duration::from_millis(2048);
 
 /// What a store holds.
 #[derive(Debug, Default)]
@@ -45,6 +46,9 @@ pub struct Store {
     damage: Vec<Damage>,
     format_is_damaged: bool,
 }
+
+/// A file that was listed and is not there when it is opened.
+struct Gone(PathBuf);
 
 /// A file of cells.
 #[derive(Debug, Clone)]
@@ -87,13 +91,18 @@ impl Store {
     /// Reads what is in the folder `root`; a folder that is not there is an empty store.
     pub fn read(root: &Path) -> Result<Self> {
         // A file that is listed may be gone when it is opened: its cells are in a new one by then.
-        for attempt in 0..MOST_READS {
-            if let Some(store) = Self::try_read(root)? {
-                return Ok(store);
+        let mut wait = Duration::from_millis(1);
+        loop {
+            match Self::try_read(root)? {
+                Ok(store) => return Ok(store),
+                Err(Gone(path)) if wait > LONGEST_WAIT => {
+                    return Err(Error::failure(format!("'{}' is listed, but there is no such file", path.display()))
+                        .fix("remove it if it is a link that leads nowhere; else try again"));
+                }
+                Err(Gone(_)) => std::thread::sleep(wait),
             }
-            std::thread::sleep(std::time::Duration::from_millis(1 << attempt));
+            wait *= 2;
         }
-        Err(Error::failure(format!("the files of the store '{}' change faster than they are read", root.display())))
     }
 
     /// Whether the files of the store are still those that were read. Files of cells have names that say what is in them.
@@ -105,7 +114,7 @@ impl Store {
         Ok(there == read && self.journals.is_empty() && files(&self.root.join("journal"), "jsonl")?.is_empty())
     }
 
-    fn try_read(root: &Path) -> Result<Option<Self>> {
+    fn try_read(root: &Path) -> Result<std::result::Result<Self, Gone>> {
         let mut store = Self { root: root.to_owned(), format_is_damaged: check_format(root)?, ..Self::default() };
         // Journals first: a run that ends meanwhile turns its journal into segments before it removes it.
         store.read_journals()?;
@@ -114,7 +123,7 @@ impl Store {
             match segment::read_heads(&path) {
                 Ok(segment) => segments.push(segment),
                 Err(Fault::Damaged(reason)) => store.damage.push(Damage { path, reason }),
-                Err(fault) if fault.is_gone() => return Ok(None),
+                Err(fault) if fault.is_gone() => return Ok(Err(Gone(path))),
                 Err(Fault::Io(error)) => return Err(Error::io("read the cells", &path, &error)),
             }
         }
@@ -122,7 +131,7 @@ impl Store {
         segments.sort_by_key(|segment| std::cmp::Reverse(segment.heads.len()));
         segments.into_iter().for_each(|segment| store.add(segment));
         store.read_failures()?;
-        Ok(Some(store))
+        Ok(Ok(store))
     }
 
     /// The folder of the store.
@@ -297,7 +306,11 @@ impl Store {
     fn segments_of(&self, keys: &HashSet<Key>) -> Result<Vec<&Path>> {
         let mut positions = HashSet::new();
         for key in keys {
-            let entry = self.cells.get(key).ok_or_else(|| Error::failure(format!("cell {key} is not in the store")))?;
+            let missing = || {
+                Error::failure(format!("cell {key} is not in the store any more"))
+                    .fix("run again: cells that are gone are computed anew")
+            };
+            let entry = self.cells.get(key).ok_or_else(missing)?;
             positions.extend(entry.segment);
         }
         Ok(positions.into_iter().map(|position| self.segments[position].path.as_path()).collect())
@@ -481,6 +494,9 @@ mod tests {
             std::fs::remove_file(&listed).unwrap();
             assert_eq!(reader.join().unwrap().unwrap(), 0);
         });
+        std::os::unix::fs::symlink("nowhere", &listed).unwrap();
+        let error = Store::read(folder.path()).unwrap_err();
+        assert!(error.to_string().contains("gone.parquet' is listed"), "{error}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl WritableStore {
         }
         durable::replace_text(&format, &store::format_text()?)?;
         for path in store::unfinished_files(&self.root)? {
-            remove(&path)?;
+            durable::remove(&path)?;
         }
         for warning in store.warnings() {
             say(&format!("warning: {warning}; the file is moved to quarantine"));
@@ -107,7 +107,7 @@ impl WritableStore {
             self.quarantine(&damage.path)?;
         }
         for segment in store.segments().iter().filter(|segment| segment.live == 0) {
-            remove(&segment.path)?;
+            durable::remove(&segment.path)?;
         }
         self.put_away_journals(&mut store)?;
         Ok(store)
@@ -121,7 +121,7 @@ impl WritableStore {
         // The segments are durable by now. A damaged journal is kept for whoever wants to look at it.
         let damaged: HashSet<&PathBuf> = store.damage().iter().map(|damage| &damage.path).collect();
         for path in store.journals() {
-            if damaged.contains(path) { self.quarantine(path)? } else { remove(path)? }
+            if damaged.contains(path) { self.quarantine(path)? } else { durable::remove(path)? }
         }
         for cell in store.failures().filter(|cell| store.wall_seconds(&cell.key).is_some()) {
             failures::remove(&self.root, &cell.key)?;
@@ -155,8 +155,4 @@ fn prepare(root: &Path) -> Result<()> {
 
 fn waiting(holder: &str, root: &Path) -> String {
     format!("waiting for {holder}, which is using the store '{}'", root.display())
-}
-
-fn remove(path: &Path) -> Result<()> {
-    std::fs::remove_file(path).map_err(|error| Error::io("remove", path, &error))
 }

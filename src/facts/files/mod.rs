@@ -168,7 +168,7 @@ pub fn check_table(name: &str, table: ArrayView2<f64>) -> Result<()> {
 const LISTED: usize = 5;
 
 fn check_finite(table: ArrayView2<f64>, number: impl Fn(usize) -> usize) -> Result<()> {
-    // Without an end ahead of time, which a processor does many at once.
+    // Looks at all entries: a loop without an early exit runs in vectors.
     if table.iter().fold(true, |all, value| all & value.is_finite()) {
         return Ok(());
     }
