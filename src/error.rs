@@ -142,7 +142,8 @@ pub fn unknown<'a>(noun: &str, word: &str, candidates: impl IntoIterator<Item = 
     match near_miss(word, candidates.clone()) {
         Some(candidate) => error.fix(format!("did you mean '{candidate}'?")),
         None => {
-            let known: Vec<&str> = candidates.into_iter().collect();
+            let mut seen = std::collections::HashSet::new();
+            let known: Vec<&str> = candidates.into_iter().filter(|candidate| seen.insert(*candidate)).collect();
             error.fix(format!("use one of: {}", known.join(", ")))
         }
     }

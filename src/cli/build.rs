@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
-use super::mlp_output::{check_output, precision};
+use super::mlp_output::precision;
+use super::output::check_output;
 use super::recipe::Recipe;
 use crate::error::{Error, Result, unknown};
 use crate::methods::family::Built;

@@ -31,12 +31,16 @@ pub struct Arguments {
 }
 
 pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
+    if arguments.markdown {
+        context.refuse_json("a table in Markdown")?;
+    }
     let (sources, profile) = (context.sources()?, context.profile()?);
     let mut decided = Vec::new();
     for claim in read(&arguments.claims)? {
         let path = sources.path(&claim.stage);
         let table = if path.exists() { Some(sources.table(&claim.stage)?) } else { None };
-        decided.push(decide(&claim, profile, table.as_ref())?);
+        let place = |error: Error| error.at(path.display());
+        decided.push(decide(&claim, profile, table.as_ref()).map_err(place)?);
     }
     if decided.is_empty() {
         return Err(Error::input(format!("'{}' holds no claims", arguments.claims.display())));
@@ -92,9 +96,6 @@ fn other_tables(decided: &[Decided], context: &Context) -> BTreeMap<String, Othe
 }
 
 fn find_other_tables(decided: &[Decided], context: &Context) -> Result<BTreeMap<String, OtherTable>> {
-    if !context.options.manifest.exists() {
-        return Ok(BTreeMap::new());
-    }
     let manifest = context.manifest()?;
     let rests = |stage: &str| decided.iter().any(|row| row.claim.stage == stage && row.has_table());
     let stages: Vec<String> =

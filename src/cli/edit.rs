@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Context;
 use super::fact_inputs::{FactOptions, Facts};
-use super::mlp_output::{check_output, is_same, precision};
+use super::mlp_output::precision;
+use super::output::{check_output, is_same};
 use super::recipe::Recipe;
 use crate::edit::in_place::{InPlace, edit_in_place};
 use crate::error::{Error, Result, unknown};

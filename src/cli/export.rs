@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value as Json};
 
 use super::Context;
+use super::output::check_output;
 use crate::durable;
 use crate::error::{Error, Result};
 use crate::table::{Table, Value};
@@ -48,7 +49,11 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     if context.options.json && format != Format::Json {
         context.refuse_json("another format")?;
     }
-    let table = context.sources()?.table(&arguments.stage)?;
+    let sources = context.sources()?;
+    let table = sources.table(&arguments.stage)?;
+    if let Some(path) = &arguments.output {
+        check_output(path, &[&context.options.manifest, &sources.path(&arguments.stage)])?;
+    }
     let bytes = match format {
         Format::Csv => csv(&table)?,
         Format::Parquet => table.to_parquet_bytes()?,

@@ -1,6 +1,7 @@
 //! Tables of a user on the command line: which rows are read, and what rows are called.
 
 use clap::Args;
+use ndarray::Axis;
 
 use crate::error::{Error, Result};
 use crate::facts::files::names::Names;
@@ -84,11 +85,15 @@ fn check_magnitude(picked: &Picked) -> Result<()> {
         ))
         .fix(format!("leave out row {row}, or {advice}")));
     }
-    let largest = largest_magnitude(picked.table.view());
-    if largest > 0.0 && largest < SMALLEST {
-        return Err(
-            Error::input(format!("no number is larger than {largest:e}: too small to compute with")).fix(advice)
-        );
+    for (place, entries) in picked.table.rows().into_iter().enumerate() {
+        let largest = largest_magnitude(entries.insert_axis(Axis(0)));
+        if largest > 0.0 && largest < SMALLEST {
+            let row = picked.rows[place];
+            return Err(Error::input(format!(
+                "no number of row {row} is larger than {largest:e}: too small to compute with"
+            ))
+            .fix(format!("leave out row {row}, or {advice}")));
+        }
     }
     Ok(())
 }
@@ -118,7 +123,9 @@ mod tests {
         assert!(error.to_string().contains("row 9, column 1 is -1e200"), "{error}");
         assert_eq!(error.exit_code(), 2);
         let error = check_magnitude(&picked(array![[1e-200, 2e-200], [0.0, 1e-210]])).unwrap_err();
-        assert!(error.to_string().contains("no number is larger than 2e-200"), "{error}");
+        assert!(error.to_string().contains("no number of row 4 is larger than 2e-200"), "{error}");
+        let error = check_magnitude(&picked(array![[1.0, 0.0], [0.0, -1e-210]])).unwrap_err();
+        assert!(error.to_string().contains("no number of row 9 is larger than 1e-210"), "{error}");
         assert!(check_magnitude(&picked(array![[1e-200, 1.0], [1e-210, 1e40]])).is_ok());
         assert!(check_magnitude(&picked(array![[0.0, 0.0], [0.0, 0.0]])).is_ok());
     }

@@ -20,6 +20,7 @@ mod measure;
 mod methods;
 mod mlp_output;
 mod notebook;
+mod output;
 mod plan;
 mod recipe;
 mod replay;

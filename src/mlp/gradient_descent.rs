@@ -81,7 +81,8 @@ pub fn train(
         let found = trainer.gradient();
         loss = found.loss / facts.len() as f64;
         if !loss.is_finite() {
-            return Err(Error::failure(format!("training diverged: the loss at step {step} is {loss}"))
+            let kind = if step == 0 { Error::input } else { Error::failure };
+            return Err(kind(format!("training diverged: the loss at step {step} is {loss}"))
                 .fix("bring keys and values to lengths around 1"));
         }
         if found.correct == facts.len() {

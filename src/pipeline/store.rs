@@ -90,19 +90,7 @@ struct Entry {
 impl Store {
     /// Reads what is in the folder `root`; a folder that is not there is an empty store.
     pub fn read(root: &Path) -> Result<Self> {
-        // A file that is listed may be gone when it is opened: its cells are in a new one by then.
-        let mut wait = Duration::from_millis(1);
-        loop {
-            match Self::try_read(root)? {
-                Ok(store) => return Ok(store),
-                Err(Gone(path)) if wait > LONGEST_WAIT => {
-                    return Err(Error::failure(format!("'{}' is listed, but there is no such file", path.display()))
-                        .fix("remove it if it is a link that leads nowhere; else try again"));
-                }
-                Err(Gone(_)) => std::thread::sleep(wait),
-            }
-            wait *= 2;
-        }
+        patiently(LONGEST_WAIT, || Self::try_read(root))
     }
 
     /// Whether the files of the store are still those that were read. Files of cells have names that say what is in them.
@@ -119,7 +107,7 @@ impl Store {
         // Journals first: a run that ends meanwhile turns its journal into segments before it removes it.
         store.read_journals()?;
         let mut segments = Vec::new();
-        for path in segment_files(&root.join("cells"))? {
+        for path in store.readable(segment_files(&root.join("cells"))?) {
             match segment::read_heads(&path) {
                 Ok(segment) => segments.push(segment),
                 Err(Fault::Damaged(reason)) => store.damage.push(Damage { path, reason }),
@@ -323,7 +311,7 @@ impl Store {
 
     /// Reads the journals that are there.
     pub(super) fn read_journals(&mut self) -> Result<()> {
-        for path in files(&self.root.join("journal"), "jsonl")? {
+        for path in self.readable(files(&self.root.join("journal"), "jsonl")?) {
             match journal::read(&path) {
                 Ok(content) => self.add_journal(path, content),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -331,6 +319,14 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The paths without those that nothing can be read from, which are damage.
+    fn readable(&mut self, paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let (readable, odd): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(|path| oddity(path).is_none());
+        let damage = odd.into_iter().filter_map(|path| Some(Damage { reason: oddity(&path)?.to_owned(), path }));
+        self.damage.extend(damage);
+        readable
     }
 
     fn add_journal(&mut self, path: PathBuf, content: journal::Content) {
@@ -350,7 +346,7 @@ impl Store {
     }
 
     fn read_failures(&mut self) -> Result<()> {
-        for path in files(&failures::folder(&self.root), "json")? {
+        for path in self.readable(files(&failures::folder(&self.root), "json")?) {
             match failures::read(&path) {
                 Ok(Some(cell)) => drop(self.failures.insert(cell.key, cell)),
                 Ok(None) => {
@@ -375,6 +371,32 @@ impl Entry {
             wall_s: cell.wall_s,
             segment: None,
         }
+    }
+}
+
+/// Reads until no file is gone that was listed: its cells are in a new one by then.
+fn patiently<T>(longest_wait: Duration, read: impl Fn() -> Result<std::result::Result<T, Gone>>) -> Result<T> {
+    let mut wait = Duration::from_millis(1);
+    loop {
+        match read()? {
+            Ok(found) => return Ok(found),
+            Err(Gone(path)) if wait > longest_wait => {
+                return Err(Error::failure(format!("'{}' is listed, but cannot be found", path.display()))
+                    .fix("try again when nothing else changes the store"));
+            }
+            Err(Gone(_)) => std::thread::sleep(wait),
+        }
+        wait *= 2;
+    }
+}
+
+/// What makes a path unfit for reading; `None` for a plain file, and for one that is gone.
+fn oddity(path: &Path) -> Option<&'static str> {
+    match std::fs::metadata(path) {
+        Ok(data) if data.is_file() => None,
+        Ok(_) => Some("it is no plain file"),
+        Err(_) if path.is_symlink() => Some("it is a link that leads nowhere"),
+        Err(_) => None,
     }
 }
 
@@ -449,7 +471,13 @@ fn is_unfinished(path: &Path) -> bool {
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Error::io("read the folder", folder, &error);
+    let failed = |error: std::io::Error| {
+        let found = Error::io("read the folder", folder, &error);
+        if error.kind() == std::io::ErrorKind::NotADirectory {
+            return found.fix("move it away: a folder of the store stands there");
+        }
+        found
+    };
     match std::fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -475,7 +503,7 @@ pub(super) fn unfinished_in(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Damaged files that were put aside.
 pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
-    entries(&root.join(QUARANTINE))
+    Ok(entries(&root.join(QUARANTINE))?.into_iter().filter(|path| path.is_symlink() || !path.is_dir()).collect())
 }
 
 #[cfg(test)]
@@ -484,19 +512,35 @@ mod tests {
 
     #[test]
     fn a_file_that_is_listed_and_gone_is_waited_for() {
+        let reads = std::cell::Cell::new(0);
+        let gone_until = |enough: usize| {
+            reads.set(0);
+            patiently(Duration::from_millis(4), || {
+                reads.set(reads.get() + 1);
+                Ok(if reads.get() < enough { Err(Gone("merged".into())) } else { Ok(reads.get()) })
+            })
+        };
+        assert_eq!(gone_until(4).unwrap(), 4, "three waits: 1, 2 and 4 ms");
+        assert!(gone_until(5).unwrap_err().to_string().contains("'merged' is listed"));
+        assert_eq!(reads.get(), 4);
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_damage_and_is_not_opened() {
         let folder = tempfile::tempdir().unwrap();
-        let listed = folder.path().join("cells/toy/gone.parquet");
-        crate::durable::create_folder(listed.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink("nowhere", &listed).unwrap();
-        std::thread::scope(|scope| {
-            let reader = scope.spawn(|| Store::read(folder.path()).map(|store| store.len()));
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            std::fs::remove_file(&listed).unwrap();
-            assert_eq!(reader.join().unwrap().unwrap(), 0);
-        });
-        std::os::unix::fs::symlink("nowhere", &listed).unwrap();
-        let error = Store::read(folder.path()).unwrap_err();
-        assert!(error.to_string().contains("gone.parquet' is listed"), "{error}");
+        for inside in ["cells/toy", "journal", "failed"] {
+            crate::durable::create_folder(&folder.path().join(inside)).unwrap();
+        }
+        std::os::unix::fs::symlink("nowhere", folder.path().join("cells/toy/link.parquet")).unwrap();
+        std::fs::create_dir(folder.path().join("failed/folder.json")).unwrap();
+        for pipe in ["cells/toy/pipe.parquet", "journal/pipe.jsonl"] {
+            let made = std::process::Command::new("mkfifo").arg(folder.path().join(pipe)).status().unwrap();
+            assert!(made.success());
+        }
+        let store = Store::read(folder.path()).unwrap();
+        let reasons: Vec<&str> = store.damage().iter().map(|damage| damage.reason.as_str()).collect();
+        let (link, other) = ("it is a link that leads nowhere", "it is no plain file");
+        assert_eq!(reasons, [other, link, other, other]);
     }
 
     #[test]

@@ -66,6 +66,12 @@ fn an_export_that_cannot_be_says_why() {
     assert_eq!(refused(&["export", "margin"]), "error: unknown stage 'margin'\n  fix: did you mean 'margins'?\n");
     assert!(refused(&["export", "margins"]).contains("fix: factsmith run --stage margins --profile smoke"));
     assert!(refused(&["export", "margins", "--format", "csv", "--json"]).contains("leave out --json"));
+    workspace.run();
+    for read in ["pipeline.toml", "results/smoke/margins.parquet"] {
+        let before = std::fs::read(workspace.path(read)).unwrap();
+        assert!(refused(&["export", "margins", "-o", read]).contains("is read and would be overwritten"));
+        assert_eq!(std::fs::read(workspace.path(read)).unwrap(), before);
+    }
 }
 
 #[test]

@@ -50,6 +50,22 @@ fn an_output_without_a_place_is_refused_at_once() {
 }
 
 #[test]
+fn what_is_read_is_never_overwritten() {
+    let own = Own::new();
+    for (line, file) in [
+        ("build FACTS --method hebbian --size 2 -o OWN/values.csv", "values.csv"),
+        ("measure OWN/values.csv --parquet OWN/values.csv", "values.csv"),
+        ("measure OWN/values.csv --keys OWN/keys.csv --parquet OWN/keys.csv", "keys.csv"),
+        ("measure OWN/values.csv --names OWN/names.txt --parquet OWN/names.txt", "names.txt"),
+    ] {
+        let before = std::fs::read(own.path(file)).unwrap();
+        let error = own.complaint(&line.replace("FACTS", FACTS));
+        assert!(error.contains(&format!("{file}' is read and would be overwritten")), "{line}: {error}");
+        assert_eq!(std::fs::read(own.path(file)).unwrap(), before);
+    }
+}
+
+#[test]
 fn single_precision_is_verified_as_it_is_written() {
     let own = Own::new();
     let (_, built) = own

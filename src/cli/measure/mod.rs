@@ -4,13 +4,13 @@ mod json;
 mod report;
 mod rows;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
 use super::Context;
 use super::inputs::{Input, RowOptions};
-use crate::durable;
+use super::output::check_output;
 use crate::error::{Error, Result};
 use crate::facts::decodability::Certificate;
 use crate::facts::files::Source;
@@ -63,6 +63,13 @@ pub struct Arguments {
     plot: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        [Some(&self.values), self.keys.as_ref(), self.names.as_ref()].into_iter().flatten().map(Source::path).collect()
+    }
+}
+
 /// A number of values or all.
 #[derive(Debug, Clone, Copy)]
 enum Anchors {
@@ -107,7 +114,7 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
         format_of(path)?;
     }
     for path in arguments.parquet.iter().chain(&arguments.plot) {
-        durable::check_writable(path)?;
+        check_output(path, &arguments.files())?;
     }
     let findings = pool.install(|| measure(arguments))?;
     if let Some(path) = &arguments.parquet {
