@@ -63,6 +63,9 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     if arguments.size == Some(0) {
         return Err(Error::input("a size of 0").fix("use at least 1, or --smallest"));
     }
+    if arguments.smallest {
+        facts.check_tellable()?;
+    }
     let recipe = Recipe { method, seed: arguments.seed, steps: arguments.steps };
     let (size, mut built) = recipe.follow(&facts.set, arguments.size)?;
     if precision == Precision::Single {

@@ -183,6 +183,7 @@ fn rebuild(facts: &Facts, made: &Value) -> Result<(Mlp, Value)> {
     if stored == facts.set.len() {
         return Ok((built.mlp, recipe.made(size, facts.set.len())));
     }
+    facts.check_tellable()?;
     tell(&format!(
         "size {size} stores {stored} of {}: searching for the smallest that stores all",
         count(facts.set.len(), "new fact")

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::inputs::Input;
 use crate::error::{Error, Result};
-use crate::facts::fact_set::FactSet;
+use crate::facts::fact_set::{FactSet, Twins};
 use crate::facts::files::Source;
 use crate::facts::files::fact_map::{FactMap, Side};
 use crate::facts::files::names::Names;
@@ -117,6 +117,26 @@ impl Facts {
             self.set.map[*fact] = *value;
             self.rows[*fact].1 = *value;
         }
+    }
+
+    /// Checks that an MLP of some size may store every fact.
+    ///
+    /// # Errors
+    /// When equal keys or values make that impossible; names them.
+    pub fn check_tellable(&self) -> Result<()> {
+        let what = match self.set.twins() {
+            None => return Ok(()),
+            Some(Twins::Keys(one, other)) => {
+                let key = |fact: usize| name(&self.key_names, self.rows[fact].0);
+                format!("keys {} and {} are equal and have different values", key(one), key(other))
+            }
+            Some(Twins::Values(one, other)) => {
+                let value = |row| name(&self.value_names, row);
+                format!("values {} and {} are equal, and a tie is not stored", value(one), value(other))
+            }
+        };
+        Err(Error::input(format!("no MLP stores every fact: {what}"))
+            .fix("remove one of the two; an MLP of a --size of your own stores the other facts"))
     }
 
     /// Checks that an MLP works in the dimension of keys and values.

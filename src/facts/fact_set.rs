@@ -1,6 +1,8 @@
 //! Fact sets: which value belongs to which key.
 
-use ndarray::Array2;
+use std::collections::HashMap;
+
+use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -56,10 +58,42 @@ impl FactSet {
         self.keys.ncols()
     }
 
+    /// Two rows that keep every MLP from storing all facts, where there are such.
+    pub fn twins(&self) -> Option<Twins> {
+        let first = firsts(&self.keys);
+        let is_torn = |key: &usize| self.map[*key] != self.map[first[*key]];
+        if let Some(key) = (0..self.len()).find(is_torn) {
+            return Some(Twins::Keys(first[key], key));
+        }
+        let mut is_used = vec![false; self.values.nrows()];
+        self.map.iter().for_each(|value| is_used[*value] = true);
+        let first = firsts(&self.values);
+        let is_tied = |value: &usize| first[*value] != *value && (is_used[*value] || is_used[first[*value]]);
+        let value = (0..self.values.nrows()).find(is_tied)?;
+        Some(Twins::Values(first[value], value))
+    }
+
     /// The table whose row i belongs to key i: `rows[f(i)]`, for `rows` with one row per value.
     pub fn by_key(&self, rows: &Array2<f64>) -> Array2<f64> {
         rows.select(ndarray::Axis(0), &self.map)
     }
+}
+
+/// Equal rows, the first of them first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twins {
+    /// Keys that are equal and have different values.
+    Keys(usize, usize),
+    /// Values that are equal, of which a key has one: they decode alike, and a tie is not stored.
+    Values(usize, usize),
+}
+
+/// For each row the first that is equal to it.
+fn firsts(table: &Array2<f64>) -> Vec<usize> {
+    let mut seen = HashMap::with_capacity(table.nrows());
+    // Adding 0 makes the two zeros one.
+    let bits = |row: ArrayView1<f64>| row.iter().map(|entry| (entry + 0.0).to_bits()).collect::<Vec<u64>>();
+    table.rows().into_iter().enumerate().map(|(place, row)| *seen.entry(bits(row)).or_insert(place)).collect()
 }
 
 /// A random bijection of `count` keys to `count` values.
@@ -101,6 +135,22 @@ mod tests {
             assert!(error.to_string().contains(wanted), "{error}");
             assert_eq!(error.exit_code(), 2);
         }
+    }
+
+    #[test]
+    fn equal_rows_that_no_mlp_tells_apart_are_found() {
+        let table = |rows: [[f64; 2]; 3]| Array2::from(rows.to_vec());
+        let (apart, equal) =
+            (table([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), table([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]));
+        let twins = |keys: &Array2<f64>, values: &Array2<f64>, map: [usize; 3]| {
+            FactSet::new(keys.clone(), values.clone(), map.to_vec()).unwrap().twins()
+        };
+        assert_eq!(twins(&apart, &apart, [0, 1, 1]), None);
+        assert_eq!(twins(&equal, &apart, [2, 1, 2]), None, "one fact, twice");
+        assert_eq!(twins(&equal, &apart, [2, 1, 0]), Some(Twins::Keys(0, 2)));
+        assert_eq!(twins(&apart, &equal, [1, 1, 0]), Some(Twins::Values(0, 2)));
+        assert_eq!(twins(&apart, &equal, [1, 1, 2]), Some(Twins::Values(0, 2)));
+        assert_eq!(twins(&apart, &equal, [1, 1, 1]), None, "no key has either of them");
     }
 
     #[test]

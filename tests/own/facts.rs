@@ -65,6 +65,26 @@ fn what_is_read_is_never_overwritten() {
     }
 }
 
+/// Else the search would go on to giants.
+#[test]
+fn no_size_is_searched_for_facts_that_no_mlp_tells_apart() {
+    let own = Own::new();
+    let keys = std::fs::read_to_string(own.path("keys.csv")).unwrap();
+    let line =
+        |file: &str, row: usize| std::fs::read_to_string(own.path(file)).unwrap().lines().nth(row).unwrap().to_owned();
+    own.write("twin_keys.csv", &keys.replace(&line("keys.csv", 7), &line("keys.csv", 3)));
+    let values = std::fs::read_to_string(own.path("values.csv")).unwrap();
+    own.write("twin_values.csv", &values.replace(&line("values.csv", 9), &line("values.csv", 2)));
+    for (tables, says) in [
+        ("--keys OWN/twin_keys.csv --values OWN/values.csv", "keys 3 and 7 are equal"),
+        ("--keys OWN/keys.csv --values OWN/twin_values.csv", "values 2 and 9 are equal"),
+    ] {
+        let rest = "--facts OWN/map.csv --method gradient_descent --smallest -o OWN/x.safetensors";
+        let error = own.complaint(&format!("build {tables} {rest}"));
+        assert!(error.contains("no MLP stores every fact") && error.contains(says), "{error}");
+    }
+}
+
 #[test]
 fn single_precision_is_verified_as_it_is_written() {
     let own = Own::new();
