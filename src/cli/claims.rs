@@ -90,7 +90,7 @@ impl OtherTable {
 /// The stages that claims rest on and whose tables were not made from exactly the cells of the profile.
 fn other_tables(decided: &[Decided], context: &Context) -> BTreeMap<String, OtherTable> {
     find_other_tables(decided, context).unwrap_or_else(|error| {
-        tell(&format!("warning: tables are not compared with the profile: {error}"));
+        tell(&format!("warning: tables are not compared with the profile: {}", error.what()));
         BTreeMap::new()
     })
 }

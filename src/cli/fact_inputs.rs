@@ -136,7 +136,7 @@ impl Facts {
             }
         };
         Err(Error::input(format!("no MLP stores every fact: {what}"))
-            .fix("remove one of the two; an MLP of a --size of your own stores the other facts"))
+            .fix("remove one of the two, or store what can be stored: factsmith build --size N"))
     }
 
     /// Checks that an MLP works in the dimension of keys and values.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::Context;
+use super::output::check_not_read;
 use crate::durable;
 use crate::error::Result;
 use crate::pipeline::makefile;
@@ -26,7 +27,10 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let (manifest, profile) = (context.manifest()?, context.profile()?);
     let rules = makefile::rules(&manifest, profile);
     match &arguments.output {
-        Some(path) => drop(durable::replace_text(path, &rules)?),
+        Some(path) => {
+            check_not_read(path, &[&context.options.manifest])?;
+            durable::replace_text(path, &rules)?;
+        }
         None if context.options.json => context.print_json(&json!(makefile::targets(&manifest, profile)))?,
         None => context.print(&rules)?,
     }

@@ -1,12 +1,11 @@
 //! Fact sets: which value belongs to which key.
 
-use std::collections::HashMap;
-
-use ndarray::{Array2, ArrayView1};
+use ndarray::Array2;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::files::check_table;
+use super::survey::equal_rows;
 use crate::error::{Error, Result};
 use crate::rng::Rng;
 
@@ -60,17 +59,14 @@ impl FactSet {
 
     /// Two rows that keep every MLP from storing all facts, where there are such.
     pub fn twins(&self) -> Option<Twins> {
-        let first = firsts(&self.keys);
-        let is_torn = |key: &usize| self.map[*key] != self.map[first[*key]];
-        if let Some(key) = (0..self.len()).find(is_torn) {
-            return Some(Twins::Keys(first[key], key));
+        let torn = equal_rows(&self.keys).into_iter().find(|(key, first)| self.map[*key] != self.map[*first]);
+        if let Some((key, first)) = torn {
+            return Some(Twins::Keys(first, key));
         }
         let mut is_used = vec![false; self.values.nrows()];
         self.map.iter().for_each(|value| is_used[*value] = true);
-        let first = firsts(&self.values);
-        let is_tied = |value: &usize| first[*value] != *value && (is_used[*value] || is_used[first[*value]]);
-        let value = (0..self.values.nrows()).find(is_tied)?;
-        Some(Twins::Values(first[value], value))
+        let tied = equal_rows(&self.values).into_iter().find(|(value, first)| is_used[*value] || is_used[*first]);
+        tied.map(|(value, first)| Twins::Values(first, value))
     }
 
     /// The table whose row i belongs to key i: `rows[f(i)]`, for `rows` with one row per value.
@@ -86,14 +82,6 @@ pub enum Twins {
     Keys(usize, usize),
     /// Values that are equal, of which a key has one: they decode alike, and a tie is not stored.
     Values(usize, usize),
-}
-
-/// For each row the first that is equal to it.
-fn firsts(table: &Array2<f64>) -> Vec<usize> {
-    let mut seen = HashMap::with_capacity(table.nrows());
-    // Adding 0 makes the two zeros one.
-    let bits = |row: ArrayView1<f64>| row.iter().map(|entry| (entry + 0.0).to_bits()).collect::<Vec<u64>>();
-    table.rows().into_iter().enumerate().map(|(place, row)| *seen.entry(bits(row)).or_insert(place)).collect()
 }
 
 /// A random bijection of `count` keys to `count` values.

@@ -207,7 +207,8 @@ fn most_aligned(row: usize, cosines: ArrayView1<f64>) -> Neighbour {
     best
 }
 
-fn equal_rows(table: &Array2<f64>) -> Vec<(usize, usize)> {
+/// Rows that are equal to an earlier one, each with the first that it is equal to.
+pub(super) fn equal_rows(table: &Array2<f64>) -> Vec<(usize, usize)> {
     let mut first: HashMap<blake3::Hash, usize> = HashMap::new();
     let mut equal = Vec::new();
     for (number, row) in table.rows().into_iter().enumerate() {

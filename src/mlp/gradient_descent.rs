@@ -81,9 +81,12 @@ pub fn train(
         let found = trainer.gradient();
         loss = found.loss / facts.len() as f64;
         if !loss.is_finite() {
-            let kind = if step == 0 { Error::input } else { Error::failure };
-            return Err(kind(format!("training diverged: the loss at step {step} is {loss}"))
-                .fix("bring keys and values to lengths around 1"));
+            let error = if step == 0 {
+                Error::input(format!("the loss before training is {loss}"))
+            } else {
+                Error::failure(format!("training diverged: the loss at step {step} is {loss}"))
+            };
+            return Err(error.fix("bring keys and values to lengths around 1"));
         }
         if found.correct == facts.len() {
             let mlp = trainer.network.mlp();

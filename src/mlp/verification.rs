@@ -3,8 +3,8 @@
 //! Next to the outputs runs a bound of their rounding error (running error analysis: Higham, Accuracy and Stability of Numerical
 //! Algorithms, §3.3): a product of inner length n is off by at most `γ_n·|A||B|`, `γ_n = n·u/(1 − n·u)`, `u = 2⁻⁵³`; an activation
 //! hands an error on, times its steepest slope. A fact counts as stored when its margin exceeds the bound of the margin, as not
-//! stored when it is below the negative bound, and as undecided in between. Underflow is not counted: it is harmless while every
-//! row of keys and values that is not 0 has an entry beyond 1e-50, which is what the commands ask for.
+//! stored when it is below the negative bound, and as undecided in between. Underflow is not counted: products of weights, keys
+//! and values are to stay far above 1e-308.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Zip, s};

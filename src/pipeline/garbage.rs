@@ -111,7 +111,7 @@ fn look(store: &Store, results: &Path, named: &HashSet<Key>) -> Result<Garbage> 
 
 /// The bytes of a file; `None` when another process has removed it meanwhile.
 fn size(path: &Path) -> Result<Option<u64>> {
-    match std::fs::metadata(path) {
+    match std::fs::symlink_metadata(path) {
         Ok(data) => Ok(Some(data.len())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("read", path, &error)),

@@ -395,7 +395,9 @@ fn oddity(path: &Path) -> Option<&'static str> {
     match std::fs::metadata(path) {
         Ok(data) if data.is_file() => None,
         Ok(_) => Some("it is no plain file"),
-        Err(_) if path.is_symlink() => Some("it is a link that leads nowhere"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_symlink() => {
+            Some("it is a link that leads nowhere")
+        }
         Err(_) => None,
     }
 }
@@ -474,7 +476,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |error: std::io::Error| {
         let found = Error::io("read the folder", folder, &error);
         if error.kind() == std::io::ErrorKind::NotADirectory {
-            return found.fix("move it away: a folder of the store stands there");
+            return found.fix("a file stands where a folder belongs: move the file away");
         }
         found
     };
@@ -508,6 +510,9 @@ pub(super) fn quarantined_files(root: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::garbage;
+    use super::super::stop::Stop;
+    use super::super::writable::WritableStore;
     use super::*;
 
     #[test]
@@ -541,6 +546,17 @@ mod tests {
         let reasons: Vec<&str> = store.damage().iter().map(|damage| damage.reason.as_str()).collect();
         let (link, other) = ("it is a link that leads nowhere", "it is no plain file");
         assert_eq!(reasons, [other, link, other, other]);
+
+        // A run puts them aside, and a later link of the same name beside them.
+        let in_order =
+            || drop(WritableStore::open(Store::read(folder.path()).unwrap(), &Stop::default(), &|_| {}).unwrap());
+        in_order();
+        assert!(Store::read(folder.path()).unwrap().damage().is_empty());
+        std::os::unix::fs::symlink("nowhere", folder.path().join("cells/toy/link.parquet")).unwrap();
+        in_order();
+        assert_eq!(entries(&folder.path().join(QUARANTINE)).unwrap().len(), 5);
+        let left = garbage::find(folder.path(), &folder.path().join("results"), &HashSet::new()).unwrap();
+        assert_eq!(left.files.len(), 4, "two links, two pipes: {:?}", left.files);
     }
 
     #[test]

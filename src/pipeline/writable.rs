@@ -136,7 +136,7 @@ impl WritableStore {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let free = (0_u32..)
             .map(|number| folder.join(if number == 0 { name.clone() } else { format!("{name}.{number}") }))
-            .find(|target| !target.exists())
+            .find(|target| target.symlink_metadata().is_err())
             .unwrap_or_else(|| folder.join(&name));
         std::fs::rename(path, &free).map_err(|error| Error::io("move to quarantine", path, &error))
     }
