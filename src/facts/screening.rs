@@ -31,16 +31,30 @@ pub struct Screened {
 }
 
 /// Values in single precision, scaled so that the longest has length 1: that changes no sign of a margin.
-pub struct Screen {
+pub struct Screen<'a> {
+    exact: ArrayView2<'a, f64>,
     values: Array2<f32>,
 }
 
-impl Screen {
+impl<'a> Screen<'a> {
     /// For values n×d. Where the longest of them is very long or short nothing is decided: double precision may overflow.
-    pub fn new(values: ArrayView2<f64>) -> Self {
+    pub fn new(values: ArrayView2<'a, f64>) -> Self {
         let largest = values.rows().into_iter().map(|row| row.dot(&row)).fold(0.0f64, f64::max).sqrt();
         let largest = if USUAL.contains(&largest) { largest } else { f64::NAN };
-        Self { values: values.mapv(|entry| (entry / largest) as f32) }
+        Self { exact: values, values: values.mapv(|entry| (entry / largest) as f32) }
+    }
+
+    /// Number of facts with a positive margin; `outputs` (F×d) and `map` (F) as for [`margins`].
+    pub fn count_stored(&self, outputs: ArrayView2<f64>, map: &[usize]) -> usize {
+        let mut narrow = Array2::<f32>::zeros(outputs.dim());
+        for (row, mut narrow) in outputs.rows().into_iter().zip(narrow.rows_mut()) {
+            let norm = row.dot(&row).sqrt();
+            narrow.zip_mut_with(&row, |to, from| *to = (from / norm) as f32);
+        }
+        let found = self.screen(narrow.view(), &vec![0.0; map.len()], map);
+        let targets: Vec<usize> = found.undecided.iter().map(|key| map[*key]).collect();
+        let open = outputs.select(Axis(0), &found.undecided);
+        found.stored + stored(&margins(open.view(), self.exact, &targets))
     }
 
     /// Screens outputs (F×d) that are off from the exact ones by vectors of at most the lengths `errors` (F). `map` (F) names
@@ -138,19 +152,7 @@ fn keep(open: &mut Vec<Open>, rows: &mut Array2<f32>, mut is_kept: impl FnMut(&O
 /// assert_eq!(count_stored(array![[2.0, 0.5], [1.0, 1.0]].view(), values.view(), &[0, 1]), 1);
 /// ```
 pub fn count_stored(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize]) -> usize {
-    let mut narrow = Array2::<f32>::zeros(outputs.dim());
-    for (row, mut narrow) in outputs.rows().into_iter().zip(narrow.rows_mut()) {
-        let norm = row.dot(&row).sqrt();
-        narrow.zip_mut_with(&row, |to, from| *to = (from / norm) as f32);
-    }
-    let found = Screen::new(values).screen(narrow.view(), &vec![0.0; map.len()], map);
-    found.stored + count_exactly(outputs.select(Axis(0), &found.undecided).view(), values, map, &found.undecided)
-}
-
-/// Number of the facts `keys` with a positive margin, in double precision; `outputs` are theirs alone.
-pub fn count_exactly(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize], keys: &[usize]) -> usize {
-    let targets: Vec<usize> = keys.iter().map(|key| map[*key]).collect();
-    stored(&margins(outputs, values, &targets))
+    Screen::new(values).count_stored(outputs, map)
 }
 
 #[cfg(test)]

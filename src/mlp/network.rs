@@ -9,7 +9,7 @@ use super::plain::PlainMlp;
 use super::single::Single;
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
-use crate::facts::screening::{Screen, count_exactly, count_stored};
+use crate::facts::screening::{Screen, count_stored};
 use crate::facts::whitening::Whitening;
 
 /// A one-hidden-layer MLP.
@@ -181,7 +181,8 @@ impl Mlp {
         }
         for keys in undecided.chunks(KEYS) {
             let outputs = self.forward(facts.keys.select(Axis(0), keys).view());
-            stored += count_exactly(outputs.view(), facts.values.view(), &facts.map, keys);
+            let map: Vec<usize> = keys.iter().map(|key| facts.map[*key]).collect();
+            stored += screen.count_stored(outputs.view(), &map);
         }
         stored
     }
