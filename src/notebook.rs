@@ -83,9 +83,7 @@ pub fn execute(request: &Execution) -> Result<Executed> {
         return Err(fault.error(&request.notebook).fix(format!("see the executed notebook, '{}'", kept.display())));
     }
     let changed = durable::replace_text(&request.output, &text(&executed))?;
-    if kept.exists() {
-        fs::remove_file(&kept).map_err(|error| Error::io("delete", &kept, &error))?;
-    }
+    durable::remove(&kept)?;
     Ok(Executed { cells: code_cells(&executed).count(), changed, seconds: start.elapsed().as_secs_f64() })
 }
 

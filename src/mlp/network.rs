@@ -9,7 +9,7 @@ use super::plain::PlainMlp;
 use super::single::Single;
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
-use crate::facts::screening::{Screen, count_stored};
+use crate::facts::screening::Screen;
 use crate::facts::whitening::Whitening;
 
 /// A one-hidden-layer MLP.
@@ -158,19 +158,19 @@ impl Mlp {
             Self::Gated(mlp) => Single::of(mlp),
             Self::Plain(_) => None,
         };
+        let screen = Screen::new(facts.values.view());
         if let Some(single) = single {
-            return self.stored_by(&single, facts);
+            return self.stored_by(&single, &screen, facts);
         }
         let of = |keys: Range<usize>| {
             let outputs = self.forward(facts.keys.slice(s![keys.clone(), ..]));
-            count_stored(outputs.view(), facts.values.view(), &facts.map[keys])
+            screen.count_stored(outputs.view(), &facts.map[keys])
         };
         blocks(facts.len()).map(of).sum()
     }
 
     /// The same by outputs in single precision; what they leave open is computed again.
-    fn stored_by(&self, single: &Single, facts: &FactSet) -> usize {
-        let screen = Screen::new(facts.values.view());
+    fn stored_by(&self, single: &Single, screen: &Screen, facts: &FactSet) -> usize {
         let mut stored = 0;
         let mut undecided = Vec::new();
         for keys in blocks(facts.len()) {
