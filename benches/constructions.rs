@@ -56,7 +56,7 @@ fn build(method: &str, facts: &FactSet, size: usize) -> GatedMlp {
             let fitted = hebbian_fitted::fit(facts, size, RIDGE, &mut rng).unwrap();
             fitted.mlp
         }
-        _ => NestedNtk::new(facts, &facts.values, Settings::default(), StreamName::new("ntk")).mlp(size),
+        _ => NestedNtk::new(facts, &facts.values, Settings::default(), StreamName::new("ntk")).into_mlp(size),
     }
 }
 
@@ -87,6 +87,8 @@ fn every_method(count: usize, dimension: usize) {
 }
 
 fn main() {
+    // As the program does.
+    factsmith::memory::keep_freed();
     println!("    F    d     m method             accuracy   seconds  reference  ratio   peak MB so far");
     for (count, dimension, size, method, reference) in [
         (1024, 64, 64, "hebbian", Some(0.016)),

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    factsmith::memory::keep_freed();
     ExitCode::from(factsmith::cli::main(&factsmith::paper::experiments()))
 }

@@ -25,7 +25,7 @@ enum Nested<'a> {
 
 impl<'a> RandomFeatures<'a> {
     /// The Hermite construction on `targets` (n×d).
-    pub fn ntk(ground: &'a Ground<'a>, targets: &Array2<f64>, settings: Settings) -> Self {
+    pub fn ntk(ground: &'a Ground<'a>, targets: &'a Array2<f64>, settings: Settings) -> Self {
         let nested = NestedNtk::new(ground.facts, targets, settings, ground.stream("features"));
         Self { ground, nested: Nested::Ntk(nested) }
     }

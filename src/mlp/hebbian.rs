@@ -55,16 +55,23 @@ impl Features {
     /// Features of a table of inputs, of the units in `range`: (n×d) → (n×|range|).
     fn units(&self, inputs: ArrayView2<f64>, range: Range<usize>) -> Array2<f64> {
         let mut features = Array2::zeros((inputs.nrows(), range.len()));
-        self.put_units(inputs, range, features.view_mut());
+        let mut room = Array2::zeros((inputs.nrows(), UNITS.min(range.len())));
+        self.put_units(inputs, range, features.view_mut(), &mut room);
         features
     }
 
-    /// Puts the features of the units in `range` into a table n×|range|, block by block of units.
-    fn put_units(&self, inputs: ArrayView2<f64>, range: Range<usize>, mut features: ArrayViewMut2<f64>) {
-        let mut room = Array2::zeros((inputs.nrows(), UNITS.min(range.len())));
-        for (start, mut features) in range.clone().step_by(UNITS).zip(features.axis_chunks_iter_mut(Axis(1), UNITS)) {
+    /// Puts the features of the units in `range` into a table n×|range|, block by block of units. `room` has as many rows, or
+    /// more, and [`UNITS`] columns, or those of the table where these are fewer.
+    fn put_units(
+        &self,
+        inputs: ArrayView2<f64>,
+        range: Range<usize>,
+        mut features: ArrayViewMut2<f64>,
+        room: &mut Array2<f64>,
+    ) {
+        for (start, mut features) in range.step_by(UNITS).zip(features.axis_chunks_iter_mut(Axis(1), UNITS)) {
             let units = s![start..start + features.ncols(), ..];
-            let mut second = room.slice_mut(s![.., ..features.ncols()]);
+            let mut second = room.slice_mut(s![..inputs.nrows(), ..features.ncols()]);
             general_mat_mul(1.0, &inputs, &self.first.slice(units).t(), 0.0, &mut features);
             general_mat_mul(1.0, &inputs, &self.second.slice(units).t(), 0.0, &mut second);
             features.zip_mut_with(&second, |first, second| *first *= second * self.scale);
@@ -87,12 +94,16 @@ impl Features {
 /// The unwhitened readout `V_fᵀΦ/F` (d×m).
 pub fn raw_readout(features: &Features, facts: &FactSet) -> Array2<f64> {
     let mut readout = Array2::zeros((facts.dimension(), features.size()));
+    let table = || Array2::zeros((BLOCK.min(facts.len()), UNITS.min(features.size())));
+    let (mut block, mut room) = (table(), table());
     for start in (0..facts.len()).step_by(BLOCK) {
         let keys = start..(start + BLOCK).min(facts.len());
         let values = facts.values.select(Axis(0), &facts.map[keys.clone()]);
         for first in (0..features.size()).step_by(UNITS) {
             let units = first..(first + UNITS).min(features.size());
-            let block = features.units(facts.keys.slice(s![keys.clone(), ..]), units.clone());
+            let mut block = block.slice_mut(s![..keys.len(), ..units.len()]);
+            let inputs = facts.keys.slice(s![keys.clone(), ..]);
+            features.put_units(inputs, units.clone(), block.view_mut(), &mut room);
             let mut own = readout.slice_mut(s![.., units]);
             general_mat_mul(1.0 / facts.len() as f64, &values.t(), &block, 1.0, &mut own);
         }
@@ -192,12 +203,13 @@ fn from_features(features: &Features, facts: &FactSet, ridge: f64) -> Result<Arr
     let (size, share) = (features.size(), 1.0 / facts.len() as f64);
     let mut gram = Array2::from_diag_elem(size, ridge);
     let mut cross = Array2::zeros((size, facts.dimension()));
-    let mut room = Array2::zeros((BLOCK.min(facts.len()), size));
+    let table = |columns| Array2::zeros((BLOCK.min(facts.len()), columns));
+    let (mut block, mut room) = (table(size), table(UNITS.min(size)));
     for start in (0..facts.len()).step_by(BLOCK) {
         let keys = start..(start + BLOCK).min(facts.len());
         let values = facts.values.select(Axis(0), &facts.map[keys.clone()]);
-        let mut block = room.slice_mut(s![..keys.len(), ..]);
-        features.put_units(facts.keys.slice(s![keys, ..]), 0..size, block.view_mut());
+        let mut block = block.slice_mut(s![..keys.len(), ..]);
+        features.put_units(facts.keys.slice(s![keys, ..]), 0..size, block.view_mut(), &mut room);
         add_gram(share, block.view(), &mut gram);
         general_mat_mul(share, &block.t(), &values, 1.0, &mut cross);
     }

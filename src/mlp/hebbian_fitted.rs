@@ -41,8 +41,9 @@ pub fn fit(facts: &FactSet, size: usize, ridge: f64, rng: &mut Rng) -> Result<Fi
 /// Fits features from given ones; their scale has to be 1.
 pub fn fit_from(facts: &FactSet, start: Features, ridge: f64) -> Result<Fitted> {
     let readout = raw_readout(&start, facts);
-    let (second, of_second) = refit(facts, &readout, &start.first, ridge)?;
-    let (first, of_first) = refit(facts, &readout, &second, ridge)?;
+    let held = Held::new(facts, &readout, ridge)?;
+    let (second, of_second) = refit(&held, &start.first)?;
+    let (first, of_first) = refit(&held, &second)?;
     let features = Features { first, second, scale: 1.0 };
     let readout = ridge_readout(&features, facts, ridge)?;
     Ok(Fitted {
@@ -56,17 +57,12 @@ pub fn fit_from(facts: &FactSet, start: Features, ridge: f64) -> Result<Fitted> 
 const LARGE: usize = 8192;
 
 /// The factor that fits best beside `partner` (m×d), with the iterations and the relative residual.
-fn refit(
-    facts: &FactSet,
-    readout: &Array2<f64>,
-    partner: &Array2<f64>,
-    ridge: f64,
-) -> Result<(Array2<f64>, (usize, f64))> {
+fn refit(held: &Held, partner: &Array2<f64>) -> Result<(Array2<f64>, (usize, f64))> {
     let limit = (2 * partner.nrows()).clamp(128, 1024);
     if partner.len() <= LARGE {
-        return System::<f64>::new(facts, readout, partner, ridge)?.solve(1e-10, limit);
+        return System::<f64>::new(held, partner)?.solve(1e-10, limit);
     }
-    let (solution, how) = System::<f32>::new(facts, readout, partner, ridge)?.solve(1e-5, limit)?;
+    let (solution, how) = System::<f32>::new(held, partner)?.solve(1e-5, limit)?;
     Ok((solution.mapv(f64::from), how))
 }
 
@@ -94,6 +90,83 @@ impl Number for f32 {
     }
 }
 
+/// What both fits share: the facts, their readout, and what follows from these alone.
+struct Held<'a> {
+    /// F×d.
+    keys: &'a Array2<f64>,
+    /// `V_f`, F×d.
+    values: Array2<f64>,
+    /// `W₀`, d×m.
+    readout: &'a Array2<f64>,
+    /// `W₀ᵀ·G_v`, m×d.
+    weighted: Array2<f64>,
+    /// `P = W₀ᵀ·G_v·W₀`, m×m.
+    coupling: Array2<f64>,
+    /// Eigenvalues and eigenvectors (columns) of `N = KᵀK`.
+    spectrum: (Array1<f64>, Array2<f64>),
+    ridge: f64,
+}
+
+impl<'a> Held<'a> {
+    fn new(facts: &'a FactSet, readout: &'a Array2<f64>, ridge: f64) -> Result<Self> {
+        let values = facts.by_key(&facts.values);
+        let weighted = readout.t().dot(&values.t().dot(&values));
+        let spectrum = symmetric_eigen(&facts.keys.t().dot(&facts.keys)).map_err(not_fitted)?;
+        let coupling = weighted.dot(readout);
+        Ok(Self { keys: &facts.keys, values, readout, weighted, coupling, spectrum, ridge })
+    }
+}
+
+fn not_fitted(error: Error) -> Error {
+    Error::input(format!("the features cannot be fitted: {}", error.what()))
+        .fix("bring keys and values to lengths around 1, or remove keys that are equal or nearly so")
+}
+
+/// Sums over all keys that a partner A (m×d) enters, and its values.
+struct Partner<A> {
+    /// `Cᵀ`, F×m: the partner's value at each key.
+    values: Array2<A>,
+    /// `C·Cᵀ`, m×m, a lower triangle.
+    gram: Array2<f64>,
+    /// `(C∘C)·(C∘C)ᵀ`, m×m, a lower triangle.
+    gram_of_squares: Array2<f64>,
+    /// `[(W₀ᵀV_fᵀ) ⊙ C]·K`, m×d.
+    rhs: Array2<f64>,
+}
+
+impl<A: Number> Partner<A> {
+    fn new(held: &Held, rows: &Array2<f64>) -> Self {
+        let (units, count) = (rows.nrows(), held.keys.nrows());
+        let square = || Array2::zeros((units, units));
+        let mut all = Self {
+            values: Array2::zeros((count, units)),
+            gram: square(),
+            gram_of_squares: square(),
+            rhs: Array2::zeros(rows.dim()),
+        };
+        let room = || Array2::<f64>::zeros((BLOCK.min(count), units));
+        let (mut values, mut answers) = (room(), room());
+        for ((keys, targets), mut narrow) in held
+            .keys
+            .axis_chunks_iter(Axis(0), BLOCK)
+            .zip(held.values.axis_chunks_iter(Axis(0), BLOCK))
+            .zip(all.values.axis_chunks_iter_mut(Axis(0), BLOCK))
+        {
+            let part = s![..keys.nrows(), ..];
+            let (mut values, mut answers) = (values.slice_mut(part), answers.slice_mut(part));
+            general_mat_mul(1.0, &keys, &rows.t(), 0.0, &mut values);
+            general_mat_mul(1.0, &targets, held.readout, 0.0, &mut answers);
+            narrow.zip_mut_with(&values, |narrow, value| *narrow = A::of(*value));
+            answers *= &values;
+            general_mat_mul(1.0, &answers.t(), &keys, 1.0, &mut all.rhs);
+            add_gram(1.0, values.view(), &mut all.gram);
+            values.mapv_inplace(|value| value * value);
+            add_gram(1.0, values.view(), &mut all.gram_of_squares);
+        }
+        all
+    }
+}
+
 /// The operator `L`, its right-hand side and its preconditioner.
 struct System<A> {
     /// F×d.
@@ -105,31 +178,25 @@ struct System<A> {
     /// `Cᵀ`, F×m: the partner's value at each key.
     partner: Array2<A>,
     ridge: A,
-    /// `[(W₀ᵀV_fᵀ) ⊙ C]·K`, m×d.
+    /// m×d.
     rhs: Array2<A>,
     preconditioner: Preconditioner<A>,
 }
 
 impl<A: Number> System<A> {
-    fn new(facts: &FactSet, readout: &Array2<f64>, rows: &Array2<f64>, ridge: f64) -> Result<Self> {
+    fn new(held: &Held, rows: &Array2<f64>) -> Result<Self> {
         let narrow = |table: &Array2<f64>| table.mapv(A::of);
-        let values = facts.by_key(&facts.values);
-        let partner = facts.keys.dot(&rows.t());
-        let weighted = readout.t().dot(&values.t().dot(&values));
-        let rhs = (values.dot(readout) * &partner).t().dot(&facts.keys);
-        let preconditioner = Preconditioner::new(rows, &partner, weighted.dot(readout), &facts.keys);
-        let preconditioner = preconditioner.map_err(|error| {
-            Error::input(format!("the features cannot be fitted: {}", error.what()))
-                .fix("bring keys and values to lengths around 1, or remove keys that are equal or nearly so")
-        })?;
+        let partner = Partner::new(held, rows);
+        let rhs = narrow(&partner.rhs);
+        let preconditioner = Preconditioner::new(held, rows, partner.gram, partner.gram_of_squares);
         Ok(Self {
-            keys: narrow(&facts.keys),
-            readout: narrow(readout),
-            weighted: narrow(&weighted),
-            partner: narrow(&partner),
-            ridge: A::of(ridge),
-            rhs: narrow(&rhs),
-            preconditioner,
+            keys: narrow(held.keys),
+            readout: narrow(held.readout),
+            weighted: narrow(&held.weighted),
+            partner: partner.values,
+            ridge: A::of(held.ridge),
+            rhs,
+            preconditioner: preconditioner.map_err(not_fitted)?,
         })
     }
 
@@ -171,8 +238,9 @@ struct Room<A> {
     outputs: Array2<A>,
 }
 
-/// Keys handled at once: a block of units stays in cache.
+/// Keys handled at once, in the precision of the system and in double: a block of units stays in cache.
 const KEYS: usize = 512;
+const BLOCK: usize = 256;
 
 /// About the inverse of `L`: that of `X ↦ M·X·N`, put right where X has the partner's own rows.
 ///
@@ -197,40 +265,34 @@ const SHIFT_OF_CORRECTION: f64 = 1e-6;
 const FLOOR_OF_KEYS: f64 = 1e-2;
 
 impl<A: Number> Preconditioner<A> {
-    /// `rows` A (m×d), `partner` Cᵀ (F×m), `coupling` P (m×m), `keys` F×d.
-    fn new(rows: &Array2<f64>, partner: &Array2<f64>, coupling: Array2<f64>, keys: &Array2<f64>) -> Result<Self> {
-        let of_units = shifted(gram(partner) * &coupling / keys.nrows() as f64, SHIFT_OF_UNITS);
-        let (of_keys, vectors) = symmetric_eigen(&keys.t().dot(keys))?;
+    /// `rows` A (m×d), with the sums of its [`Partner`].
+    fn new(held: &Held, rows: &Array2<f64>, gram: Array2<f64>, gram_of_squares: Array2<f64>) -> Result<Self> {
+        let (coupling, (of_keys, vectors)) = (&held.coupling, &held.spectrum);
+        let of_units = shifted(gram * coupling / held.keys.nrows() as f64, SHIFT_OF_UNITS);
         let floor = FLOOR_OF_KEYS * of_keys.fold(0.0f64, |a, b| a.max(*b));
         let of_keys = of_keys.mapv(|eigenvalue| eigenvalue.max(floor));
-        let turned = rows.dot(&vectors);
+        let turned = rows.dot(vectors);
         let product = shifted((&turned * &of_keys).dot(&turned.t()) * &of_units, SHIFT_OF_CORRECTION);
-        let exact = shifted(gram(&partner.mapv(|entry| entry * entry)) * coupling, SHIFT_OF_CORRECTION);
+        let exact = shifted(gram_of_squares * coupling, SHIFT_OF_CORRECTION);
         let narrow = |table: &Array2<f64>| table.mapv(A::of);
         Ok(Self {
-            of_units: narrow(&inverse(of_units)?),
-            of_keys: narrow(&(&vectors / &of_keys).dot(&vectors.t())),
+            of_units: narrow(&Factor::new(of_units)?.inverse()),
+            of_keys: narrow(&(vectors / &of_keys).dot(&vectors.t())),
             rows: narrow(rows),
-            correction: narrow(&(inverse(exact)? - inverse(product)?)),
+            correction: narrow(&(Factor::new(exact)?.inverse() - Factor::new(product)?.inverse())),
         })
     }
 
-    fn apply(&self, x: &Array2<A>) -> Array2<A> {
-        let mut solved = self.of_units.dot(&x.dot(&self.of_keys));
+    /// The product with X (m×d) into `solved`; `room` is as large.
+    fn apply(&self, x: &Array2<A>, solved: &mut Array2<A>, room: &mut Array2<A>) {
+        general_mat_mul(A::one(), x, &self.of_keys, A::zero(), room);
+        general_mat_mul(A::one(), &self.of_units, room, A::zero(), solved);
         let along: Array1<A> = Zip::from(x.rows()).and(self.rows.rows()).map_collect(|x, row| x.dot(&row));
         let corrected = self.correction.dot(&along);
         Zip::from(solved.rows_mut()).and(self.rows.rows()).and(&corrected).for_each(|mut solved, row, factor| {
             solved.scaled_add(*factor, &row);
         });
-        solved
     }
-}
-
-/// The lower triangle of `tableᵀ·table`.
-fn gram(table: &Array2<f64>) -> Array2<f64> {
-    let mut gram = Array2::zeros((table.ncols(), table.ncols()));
-    add_gram(1.0, table.view(), &mut gram);
-    gram
 }
 
 /// A positive semidefinite matrix with a share of its mean eigenvalue added to its diagonal; the identity where it is 0.
@@ -241,16 +303,19 @@ fn shifted(mut matrix: Array2<f64>, share: f64) -> Array2<f64> {
     matrix
 }
 
-fn inverse(matrix: Array2<f64>) -> Result<Array2<f64>> {
-    let eye = Array2::eye(matrix.nrows());
-    Ok(Factor::new(matrix)?.solve(eye.view()))
-}
-
 /// The inner product, summed in double precision.
 fn inner<A: Number>(a: &Array2<A>, b: &Array2<A>) -> f64 {
-    let mut sum = 0.0;
-    Zip::from(a).and(b).for_each(|a, b| sum += a.value() * b.value());
-    sum
+    inners(a, b, b).0
+}
+
+/// `⟨a, b⟩` and `⟨a, c⟩` at the time that one of them takes: each sum waits for its own additions.
+fn inners<A: Number>(a: &Array2<A>, b: &Array2<A>, c: &Array2<A>) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    Zip::from(a).and(b).and(c).for_each(|a, b, c| {
+        sums.0 += a.value() * b.value();
+        sums.1 += a.value() * c.value();
+    });
+    sums
 }
 
 /// Solves `L(X) = rhs` from 0 by conjugate gradients; returns X with the iterations and the relative residual.
@@ -263,9 +328,9 @@ fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<
     if goal == 0.0 {
         return Ok((x, (0, 0.0)));
     }
-    let (mut residual, mut image, mut room) = (system.rhs.clone(), x.clone(), system.room());
-    let mut direction = system.preconditioner.apply(&residual);
-    let mut product = inner(&residual, &direction);
+    let (mut residual, mut image, mut direction, mut room) = (system.rhs.clone(), x.clone(), x.clone(), system.room());
+    system.preconditioner.apply(&residual, &mut direction, &mut image);
+    let (mut scaled, mut product) = (x.clone(), inner(&residual, &direction));
     let mut left = 1.0;
     for iteration in 1..=limit {
         system.apply(&direction, &mut image, &mut room);
@@ -278,12 +343,12 @@ fn solve<A: Number>(system: &System<A>, tolerance: f64, limit: usize) -> Result<
         let step = product / curvature;
         x.scaled_add(A::of(step), &direction);
         residual.scaled_add(A::of(-step), &image);
-        left = inner(&residual, &residual).sqrt() / goal;
+        system.preconditioner.apply(&residual, &mut scaled, &mut image);
+        let (square, next) = inners(&residual, &residual, &scaled);
+        left = square.sqrt() / goal;
         if left <= tolerance {
             return Ok((x, (iteration, left)));
         }
-        let scaled = system.preconditioner.apply(&residual);
-        let next = inner(&residual, &scaled);
         let ratio = A::of(next / product);
         direction.zip_mut_with(&scaled, |direction, scaled| *direction = *scaled + ratio * *direction);
         product = next;
@@ -313,12 +378,13 @@ mod tests {
 
     #[test]
     fn the_fit_minimises_the_objective() {
-        // One block of keys, and two, the second of which is smaller.
-        for count in [40, KEYS + 88] {
+        // One block of keys of either kind, and more, the last of which is smaller.
+        for count in [40, BLOCK + 9, KEYS + 88] {
             let facts = facts(count, 8);
             let features = Features { scale: 1.0, ..Features::random(6, 8, &mut StreamName::new("features").rng()) };
             let readout = raw_readout(&features, &facts);
-            let (x, (_, residual)) = refit(&facts, &readout, &features.first, 1e-3).unwrap();
+            let held = Held::new(&facts, &readout, 1e-3).unwrap();
+            let (x, (_, residual)) = refit(&held, &features.first).unwrap();
             assert!(residual <= 1e-10);
             let at = |x: &Array2<f64>| objective(&facts, &readout, &features.first, x, 1e-3);
             for index in [[0, 0], [3, 5], [5, 7]] {
@@ -338,11 +404,14 @@ mod tests {
             let facts = facts(count, 8);
             let features = Features::random(6, 8, &mut StreamName::new("features").rng());
             let readout = raw_readout(&features, &facts);
-            let preconditioner = System::<f64>::new(&facts, &readout, &features.first, 1e-3).unwrap().preconditioner;
+            let held = Held::new(&facts, &readout, 1e-3).unwrap();
+            let preconditioner = System::<f64>::new(&held, &features.first).unwrap().preconditioner;
             let matrix = Array2::from_shape_fn((48, 48), |(i, j)| {
                 let mut unit = Array2::zeros((6, 8));
                 unit[[j / 8, j % 8]] = 1.0;
-                preconditioner.apply(&unit)[[i / 8, i % 8]]
+                let (mut image, mut room) = (unit.clone(), unit.clone());
+                preconditioner.apply(&unit, &mut image, &mut room);
+                image[[i / 8, i % 8]]
             });
             let scale = matrix.iter().fold(0.0f64, |a, b| a.max(b.abs()));
             assert!((&matrix - &matrix.t()).iter().all(|x| x.abs() < 1e-10 * scale), "{count}");
@@ -356,7 +425,8 @@ mod tests {
         let facts = facts(60, 8);
         let features = Features::random(6, 8, &mut StreamName::new("features").rng());
         let readout = raw_readout(&features, &facts);
-        let system = || System::<f64>::new(&facts, &readout, &features.first, 1e-3).unwrap();
+        let held = Held::new(&facts, &readout, 1e-3).unwrap();
+        let system = || System::<f64>::new(&held, &features.first).unwrap();
         let (wanted, _) = system().solve(1e-10, 1000).unwrap();
         let mut spoiled = system();
         spoiled.preconditioner.correction = Array2::eye(6) * -1e9;
@@ -393,7 +463,10 @@ mod tests {
         let fitted = fit(&facts, 64, 1e-6, &mut StreamName::new("features").rng()).unwrap();
         assert!(fitted.relative_residual <= 1e-10 && fitted.iterations <= 90, "{}", fitted.iterations);
         let nothing = Array2::zeros((6, 32));
-        assert!(refit(&facts, &nothing.t().to_owned(), &nothing, 1e-6).unwrap().0.iter().all(|entry| *entry == 0.0));
+        let readout = nothing.t().to_owned();
+        assert!(
+            refit(&Held::new(&facts, &readout, 1e-6).unwrap(), &nothing).unwrap().0.iter().all(|entry| *entry == 0.0)
+        );
     }
 
     /// 96 units in 96 dimensions are more unknowns than double precision is used for.
@@ -402,9 +475,10 @@ mod tests {
         let facts = facts(300, 96);
         let features = Features { scale: 1.0, ..Features::random(96, 96, &mut StreamName::new("features").rng()) };
         let readout = raw_readout(&features, &facts);
-        let (single, (_, residual)) = refit(&facts, &readout, &features.first, 1e-2).unwrap();
+        let held = Held::new(&facts, &readout, 1e-2).unwrap();
+        let (single, (_, residual)) = refit(&held, &features.first).unwrap();
         assert!(residual <= 1e-5);
-        let system = System::<f64>::new(&facts, &readout, &features.first, 1e-2).unwrap();
+        let system = System::<f64>::new(&held, &features.first).unwrap();
         let (double, _) = system.solve(1e-10, 1000).unwrap();
         let norm = |table: &Array2<f64>| inner(table, table).sqrt();
         assert!(norm(&(single - &double)) < 1e-3 * norm(&double));

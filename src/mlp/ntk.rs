@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
 use super::nested::NestedOutputs;
@@ -48,7 +48,8 @@ pub fn hermite(degree: u32, z: f64) -> f64 {
 /// The nested family of NTK MLPs for one fact set: grows unit by unit and keeps the accumulated outputs on the keys.
 pub struct NestedNtk<'a> {
     facts: &'a FactSet,
-    targets: Array2<f64>,
+    /// n×d.
+    targets: &'a Array2<f64>,
     settings: Settings,
     rng: Rng,
     units: Units,
@@ -66,11 +67,11 @@ struct Units {
 
 impl<'a> NestedNtk<'a> {
     /// `targets (n×d)`: the wanted output per value.
-    pub fn new(facts: &'a FactSet, targets: &Array2<f64>, settings: Settings, name: StreamName) -> Self {
+    pub fn new(facts: &'a FactSet, targets: &'a Array2<f64>, settings: Settings, name: StreamName) -> Self {
         let empty = Array2::zeros((0, facts.dimension()));
         Self {
             facts,
-            targets: facts.by_key(targets),
+            targets,
             settings,
             rng: name.rng(),
             units: Units { gate: empty.clone(), up: empty.clone(), down: empty },
@@ -79,16 +80,27 @@ impl<'a> NestedNtk<'a> {
     }
 
     fn draw_up_to(&mut self, size: usize) {
-        let keys = &self.facts.keys;
-        let units = &mut self.units;
-        while units.gate.nrows() < size {
-            let gate = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
-            let mut down = gaussian((BLOCK, self.facts.dimension()), &mut self.rng);
+        let (units, dimension) = (&mut self.units, self.facts.dimension());
+        let known = units.gate.nrows();
+        let missing = size.saturating_sub(known).next_multiple_of(BLOCK);
+        for all in [&mut units.gate, &mut units.up, &mut units.down] {
+            all.reserve(Axis(0), missing).expect("rows of one width");
+        }
+        for _ in 0..missing / BLOCK {
+            let gate = gaussian((BLOCK, dimension), &mut self.rng);
+            let mut down = gaussian((BLOCK, dimension), &mut self.rng);
             normalise_rows(&mut down);
-            let up = up_rows(keys.view(), self.targets.view(), &gate, &down, self.settings.degree);
-            for (all, new) in [(&mut units.gate, &gate), (&mut units.up, &up), (&mut units.down, &down)] {
+            let none = Array2::zeros((BLOCK, dimension));
+            for (all, new) in [(&mut units.gate, gate), (&mut units.up, none), (&mut units.down, down)] {
                 all.append(Axis(0), new.view()).expect("rows of one width");
             }
+        }
+        let new = s![known.., ..];
+        let (gate, down, mut up) = (units.gate.slice(new), units.down.slice(new), units.up.slice_mut(new));
+        let mut room = Room::new();
+        for (keys, map) in self.facts.keys.axis_chunks_iter(Axis(0), KEYS).zip(self.facts.map.chunks(KEYS)) {
+            let targets = self.targets.select(Axis(0), map);
+            room.add_up_rows(keys, targets.view(), gate, down, self.settings.degree, up.view_mut());
         }
     }
 
@@ -109,17 +121,28 @@ impl<'a> NestedNtk<'a> {
     pub fn mlp(&mut self, size: usize) -> GatedMlp {
         self.draw_up_to(size);
         let rows = s![..size, ..];
-        GatedMlp {
-            gate: self.units.gate.slice(rows).to_owned(),
-            gate_bias: None,
-            up: &self.units.up.slice(rows) / size as f64,
-            down: self.units.down.slice(rows).to_owned().reversed_axes(),
-            activation: self.settings.activation,
+        let [gate, up, down] =
+            [&self.units.gate, &self.units.up, &self.units.down].map(|all| all.slice(rows).to_owned());
+        Units { gate, up, down }.into_mlp(self.settings.activation)
+    }
+
+    /// The MLP of size m, where no other is asked for afterwards: nothing is copied.
+    pub fn into_mlp(mut self, size: usize) -> GatedMlp {
+        self.draw_up_to(size);
+        let Units { mut gate, mut up, mut down } = self.units;
+        for all in [&mut gate, &mut up, &mut down] {
+            all.slice_collapse(s![..size, ..]);
         }
+        Units { gate, up, down }.into_mlp(self.settings.activation)
     }
 }
 
 impl Units {
+    fn into_mlp(self, activation: Activation) -> GatedMlp {
+        let size = self.gate.nrows() as f64;
+        GatedMlp { gate: self.gate, gate_bias: None, up: self.up / size, down: self.down.reversed_axes(), activation }
+    }
+
     /// Adds the outputs of the units in `range` on the keys.
     fn add_outputs(
         &self,
@@ -141,24 +164,40 @@ impl Units {
     }
 }
 
-/// `[h_q(K·Gᵀ) ⊙ (T·Dᵀ)]ᵀ·K` for gates and down columns given as rows: m×d, in blocks of keys that stay in cache.
-fn up_rows(
-    keys: ArrayView2<f64>,
-    targets: ArrayView2<f64>,
-    gate: &Array2<f64>,
-    down: &Array2<f64>,
-    degree: u32,
-) -> Array2<f64> {
-    let mut up = Array2::zeros(gate.dim());
-    for (keys, targets) in keys.axis_chunks_iter(Axis(0), KEYS).zip(targets.axis_chunks_iter(Axis(0), KEYS)) {
-        let mut weights = keys.dot(&gate.t());
-        if degree != 1 {
-            weights.mapv_inplace(|z| hermite(degree, z));
-        }
-        weights *= &targets.dot(&down.t());
-        general_mat_mul(1.0, &weights.t(), &keys, 1.0, &mut up);
+/// Scratch tables of a block of keys and units.
+struct Room {
+    weights: Array2<f64>,
+    targets: Array2<f64>,
+}
+
+impl Room {
+    fn new() -> Self {
+        Self { weights: Array2::zeros((KEYS, BLOCK)), targets: Array2::zeros((KEYS, BLOCK)) }
     }
-    up
+
+    /// Adds `[h_q(K·Gᵀ) ⊙ (T·Dᵀ)]ᵀ·K` of a block of keys to `up` (m×d), for gates and down columns given as rows.
+    fn add_up_rows(
+        &mut self,
+        keys: ArrayView2<f64>,
+        targets: ArrayView2<f64>,
+        gate: ArrayView2<f64>,
+        down: ArrayView2<f64>,
+        degree: u32,
+        mut up: ArrayViewMut2<f64>,
+    ) {
+        let units = gate.axis_chunks_iter(Axis(0), BLOCK).zip(down.axis_chunks_iter(Axis(0), BLOCK));
+        for ((gate, down), mut up) in units.zip(up.axis_chunks_iter_mut(Axis(0), BLOCK)) {
+            let part = s![..keys.nrows(), ..gate.nrows()];
+            let (mut weights, mut wanted) = (self.weights.slice_mut(part), self.targets.slice_mut(part));
+            general_mat_mul(1.0, &keys, &gate.t(), 0.0, &mut weights);
+            if degree != 1 {
+                weights.mapv_inplace(|z| hermite(degree, z));
+            }
+            general_mat_mul(1.0, &targets, &down.t(), 0.0, &mut wanted);
+            weights *= &wanted;
+            general_mat_mul(1.0, &weights.t(), &keys, 1.0, &mut up);
+        }
+    }
 }
 
 /// The up projection for given gates `G (m×d)` and down columns `D (d×m)`: `U = (1/m)[h_q(K·Gᵀ) ⊙ (T·D)]ᵀ·K`.
@@ -169,7 +208,12 @@ pub fn up_projection(
     down: ArrayView2<f64>,
     degree: u32,
 ) -> Array2<f64> {
-    up_rows(keys, targets, &gate.to_owned(), &down.t().to_owned(), degree) / gate.nrows() as f64
+    let mut up = Array2::zeros(gate.dim());
+    let mut room = Room::new();
+    for (keys, targets) in keys.axis_chunks_iter(Axis(0), KEYS).zip(targets.axis_chunks_iter(Axis(0), KEYS)) {
+        room.add_up_rows(keys, targets, gate, down.t(), degree, up.view_mut());
+    }
+    up / gate.nrows() as f64
 }
 
 #[cfg(test)]
@@ -179,10 +223,10 @@ mod tests {
     use crate::facts::embeddings::{Kind, draw};
     use crate::facts::fact_set::random_bijection;
 
-    fn facts() -> FactSet {
+    fn facts(count: usize) -> FactSet {
         let mut rng = StreamName::new("test").rng();
-        let table = draw(Kind::Sphere, 64, 16, &mut rng).unwrap();
-        FactSet::new(table.clone(), table, random_bijection(64, &mut rng)).unwrap()
+        let table = draw(Kind::Sphere, count, 16, &mut rng).unwrap();
+        FactSet::new(table.clone(), table, random_bijection(count, &mut rng)).unwrap()
     }
 
     #[test]
@@ -196,23 +240,28 @@ mod tests {
 
     #[test]
     fn the_nested_family_agrees_with_the_mlp_and_the_formula() {
-        let facts = facts();
+        // Two blocks of keys, the second of which is smaller.
+        let facts = facts(KEYS + 40);
         let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
         for size in [700, 40, 300] {
             let nested = family.outputs(size) / size as f64;
             let mlp = family.mlp(size);
+            let own = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk")).into_mlp(size);
+            assert!(own.gate == mlp.gate && own.up == mlp.up && own.down == mlp.down);
             assert!((nested - mlp.forward(facts.keys.view())).iter().all(|x| x.abs() < 1e-10));
             assert_eq!(family.stored(size), stored(&mlp.margins(&facts)));
             let targets = facts.by_key(&facts.values);
             let up = up_projection(facts.keys.view(), targets.view(), mlp.gate.view(), mlp.down.view(), 1);
             assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));
+            let weights = facts.keys.dot(&mlp.gate.t()) * targets.dot(&mlp.down);
+            assert!((weights.t().dot(&facts.keys) / size as f64 - &mlp.up).iter().all(|x| x.abs() < 1e-12));
         }
     }
 
     /// In the limit of many units the output is `(1/2d) Σ_i ⟨k_i, x⟩²·v_f(i)` for ReLU and degree 1.
     #[test]
     fn wide_mlps_approach_the_kernel() {
-        let facts = facts();
+        let facts = facts(64);
         let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
         let outputs = family.mlp(40_000).forward(facts.keys.view());
         let kernel = facts.keys.dot(&facts.keys.t()).mapv(|x| x * x).dot(&facts.by_key(&facts.values)) / 32.0;

@@ -77,23 +77,38 @@ impl Factor {
     /// `A⁻¹·rhs` for `rhs (n×k)`.
     pub fn solve(&self, rhs: ArrayView2<f64>) -> Array2<f64> {
         let mut solution = rhs.to_owned();
+        self.solve_in_place(solution.view_mut());
+        solution
+    }
+
+    /// `A⁻¹`.
+    pub fn inverse(&self) -> Array2<f64> {
+        let mut inverse = Array2::eye(self.lower.nrows());
+        self.solve_in_place(inverse.view_mut());
+        inverse
+    }
+
+    fn solve_in_place(&self, mut solution: ArrayViewMut2<f64>) {
+        let mut room = Array2::zeros((PANEL.min(solution.nrows()), solution.ncols()));
+        let mut apply = |inverse: ArrayView2<f64>, mut own: ArrayViewMut2<f64>| {
+            let mut solved = room.slice_mut(s![..own.nrows(), ..]);
+            general_mat_mul(1.0, &inverse, &own, 0.0, &mut solved);
+            own.assign(&solved);
+        };
         for (number, inverse) in self.inverses.iter().enumerate() {
             let (start, stop) = self.panel(number);
             let (done, mut rest) = solution.view_mut().split_at(Axis(0), start);
             let mut own = rest.slice_mut(s![..stop - start, ..]);
             general_mat_mul(-1.0, &self.lower.slice(s![start..stop, ..start]), &done, 1.0, &mut own);
-            let solved = inverse.dot(&own);
-            own.assign(&solved);
+            apply(inverse.view(), own);
         }
         for (number, inverse) in self.inverses.iter().enumerate().rev() {
             let (start, stop) = self.panel(number);
             let (mut rest, done) = solution.view_mut().split_at(Axis(0), stop);
             let mut own = rest.slice_mut(s![start.., ..]);
             general_mat_mul(-1.0, &self.lower.slice(s![stop.., start..stop]).t(), &done, 1.0, &mut own);
-            let solved = inverse.t().dot(&own);
-            own.assign(&solved);
+            apply(inverse.t(), own);
         }
-        solution
     }
 
     fn panel(&self, number: usize) -> (usize, usize) {
@@ -173,6 +188,8 @@ mod tests {
             assert_eq!(Factor::new(by_columns).unwrap().solve(rhs.view()), solution);
             let residual = full.dot(&solution) - &rhs;
             assert!(residual.iter().all(|x| x.abs() < 1e-9), "{size}");
+            let product = full.dot(&Factor::new(gram).unwrap().inverse()) - Array2::<f64>::eye(size);
+            assert!(product.iter().all(|x| x.abs() < 1e-9), "{size}");
         }
     }
 

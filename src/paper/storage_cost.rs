@@ -294,7 +294,7 @@ impl Search {
         };
         let mut family = NestedNtk::new(&self.coded, targets, ntk::Settings::default(), self.stream("features"));
         let found = smallest_size(range, count, |size| Ok(family.stored(size)))?;
-        let mlp = found.size.map(|size| self.fold(family.mlp(size).into()));
+        let mlp = found.size.map(|size| self.fold(family.into_mlp(size).into()));
         Ok(Outcome { found, draws: None, mlp, relative_residual: None })
     }
 
