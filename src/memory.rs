@@ -14,12 +14,12 @@ pub fn shortage(bytes: f64, times: f64) -> Option<(f64, f64)> {
     (bytes > times * free).then(|| (gib(bytes), gib(free)))
 }
 
-/// Has the allocator keep what is freed, up to 64 MiB for each thread; for programs, at their start.
+/// Has the allocator keep some of what is freed; for programs, at their start.
 ///
-/// glibc gives large blocks back to the system, and pages that are asked for again are cleared again: up to a tenth of the time of
-/// a construction, whose tables have some MiB. It keeps twice the largest block that was freed so far, up to blocks of 32 MiB:
-/// such a block is asked for and freed here; its pages are never touched. Other allocators are left as they are.
+/// glibc gives what is freed back to the system, at first above 128 KiB, and pages that are asked for again are cleared again: where
+/// a construction's tables have about a MiB that was up to a tenth of its time. Once a block of its own pages is freed, blocks
+/// below its size are kept, and up to twice its size for each thread. A block of 4 MiB is asked for and freed here, and
+/// nothing is written to it. Other allocators are left as they are.
 pub fn keep_freed() {
-    let largest = (32 << 20) - (64 << 10);
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(largest)));
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(4 << 20)));
 }

@@ -122,10 +122,10 @@ fn not_fitted(error: Error) -> Error {
         .fix("bring keys and values to lengths around 1, or remove keys that are equal or nearly so")
 }
 
-/// Sums over all keys that a partner A (m×d) enters, and its values.
+/// What a partner, given by its rows (m×d), is at the keys, and the sums over all keys that it enters.
 struct Partner<A> {
-    /// `Cᵀ`, F×m: the partner's value at each key.
-    values: Array2<A>,
+    /// `Cᵀ`, F×m.
+    at_keys: Array2<A>,
     /// `C·Cᵀ`, m×m, a lower triangle.
     gram: Array2<f64>,
     /// `(C∘C)·(C∘C)ᵀ`, m×m, a lower triangle.
@@ -139,29 +139,29 @@ impl<A: Number> Partner<A> {
         let (units, count) = (rows.nrows(), held.keys.nrows());
         let square = || Array2::zeros((units, units));
         let mut all = Self {
-            values: Array2::zeros((count, units)),
+            at_keys: Array2::zeros((count, units)),
             gram: square(),
             gram_of_squares: square(),
             rhs: Array2::zeros(rows.dim()),
         };
         let room = || Array2::<f64>::zeros((BLOCK.min(count), units));
-        let (mut values, mut answers) = (room(), room());
-        for ((keys, targets), mut narrow) in held
+        let (mut at_keys, mut answers) = (room(), room());
+        for ((keys, values), mut narrow) in held
             .keys
             .axis_chunks_iter(Axis(0), BLOCK)
             .zip(held.values.axis_chunks_iter(Axis(0), BLOCK))
-            .zip(all.values.axis_chunks_iter_mut(Axis(0), BLOCK))
+            .zip(all.at_keys.axis_chunks_iter_mut(Axis(0), BLOCK))
         {
             let part = s![..keys.nrows(), ..];
-            let (mut values, mut answers) = (values.slice_mut(part), answers.slice_mut(part));
-            general_mat_mul(1.0, &keys, &rows.t(), 0.0, &mut values);
-            general_mat_mul(1.0, &targets, held.readout, 0.0, &mut answers);
-            narrow.zip_mut_with(&values, |narrow, value| *narrow = A::of(*value));
-            answers *= &values;
+            let (mut at_keys, mut answers) = (at_keys.slice_mut(part), answers.slice_mut(part));
+            general_mat_mul(1.0, &keys, &rows.t(), 0.0, &mut at_keys);
+            general_mat_mul(1.0, &values, held.readout, 0.0, &mut answers);
+            narrow.zip_mut_with(&at_keys, |narrow, entry| *narrow = A::of(*entry));
+            answers *= &at_keys;
             general_mat_mul(1.0, &answers.t(), &keys, 1.0, &mut all.rhs);
-            add_gram(1.0, values.view(), &mut all.gram);
-            values.mapv_inplace(|value| value * value);
-            add_gram(1.0, values.view(), &mut all.gram_of_squares);
+            add_gram(1.0, at_keys.view(), &mut all.gram);
+            at_keys.mapv_inplace(|entry| entry * entry);
+            add_gram(1.0, at_keys.view(), &mut all.gram_of_squares);
         }
         all
     }
@@ -178,7 +178,7 @@ struct System<A> {
     /// `Cᵀ`, F×m: the partner's value at each key.
     partner: Array2<A>,
     ridge: A,
-    /// m×d.
+    /// That of [`Partner`], m×d.
     rhs: Array2<A>,
     preconditioner: Preconditioner<A>,
 }
@@ -189,14 +189,15 @@ impl<A: Number> System<A> {
         let partner = Partner::new(held, rows);
         let rhs = narrow(&partner.rhs);
         let preconditioner = Preconditioner::new(held, rows, partner.gram, partner.gram_of_squares);
+        let preconditioner = preconditioner.map_err(not_fitted)?;
         Ok(Self {
             keys: narrow(held.keys),
             readout: narrow(held.readout),
             weighted: narrow(&held.weighted),
-            partner: partner.values,
+            partner: partner.at_keys,
             ridge: A::of(held.ridge),
             rhs,
-            preconditioner: preconditioner.map_err(not_fitted)?,
+            preconditioner,
         })
     }
 
@@ -238,8 +239,11 @@ struct Room<A> {
     outputs: Array2<A>,
 }
 
-/// Keys handled at once, in the precision of the system and in double: a block of units stays in cache.
+/// Keys handled at once in the iterations: a block of units stays in cache.
 const KEYS: usize = 512;
+
+/// Keys whose sums are made at once, in double precision: as many as a product sums before it adds to its result (matrixmultiply),
+/// so that sums over blocks have the bits of one product.
 const BLOCK: usize = 256;
 
 /// About the inverse of `L`: that of `X ↦ M·X·N`, put right where X has the partner's own rows.
@@ -394,6 +398,23 @@ mod tests {
                     assert!(at(&moved) > at(&x), "{count}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sums_over_blocks_have_the_bits_of_one_product() {
+        let facts = facts(2 * BLOCK + 9, 8);
+        let features = Features { scale: 1.0, ..Features::random(6, 8, &mut StreamName::new("features").rng()) };
+        let readout = raw_readout(&features, &facts);
+        let partner = Partner::<f64>::new(&Held::new(&facts, &readout, 1e-3).unwrap(), &features.first);
+        let at_keys = facts.keys.dot(&features.first.t());
+        let answers = facts.by_key(&facts.values).dot(&readout);
+        assert_eq!(partner.at_keys, at_keys);
+        assert_eq!(partner.rhs, (answers * &at_keys).t().dot(&facts.keys));
+        for (found, rows) in [(partner.gram, &at_keys), (partner.gram_of_squares, &(&at_keys * &at_keys))] {
+            let mut gram = Array2::zeros((6, 6));
+            add_gram(1.0, rows.view(), &mut gram);
+            assert_eq!(found, gram);
         }
     }
 

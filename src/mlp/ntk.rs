@@ -83,15 +83,18 @@ impl<'a> NestedNtk<'a> {
         let (units, dimension) = (&mut self.units, self.facts.dimension());
         let known = units.gate.nrows();
         let missing = size.saturating_sub(known).next_multiple_of(BLOCK);
+        if missing == 0 {
+            return;
+        }
         for all in [&mut units.gate, &mut units.up, &mut units.down] {
             all.reserve(Axis(0), missing).expect("rows of one width");
         }
+        let none = Array2::zeros((BLOCK, dimension));
         for _ in 0..missing / BLOCK {
             let gate = gaussian((BLOCK, dimension), &mut self.rng);
             let mut down = gaussian((BLOCK, dimension), &mut self.rng);
             normalise_rows(&mut down);
-            let none = Array2::zeros((BLOCK, dimension));
-            for (all, new) in [(&mut units.gate, gate), (&mut units.up, none), (&mut units.down, down)] {
+            for (all, new) in [(&mut units.gate, &gate), (&mut units.up, &none), (&mut units.down, &down)] {
                 all.append(Axis(0), new.view()).expect("rows of one width");
             }
         }
@@ -126,7 +129,7 @@ impl<'a> NestedNtk<'a> {
         Units { gate, up, down }.into_mlp(self.settings.activation)
     }
 
-    /// The MLP of size m, where no other is asked for afterwards: nothing is copied.
+    /// The MLP of size m, where no other is asked for afterwards: nothing is copied, and units drawn beyond m keep their memory.
     pub fn into_mlp(mut self, size: usize) -> GatedMlp {
         self.draw_up_to(size);
         let Units { mut gate, mut up, mut down } = self.units;
@@ -242,19 +245,24 @@ mod tests {
     fn the_nested_family_agrees_with_the_mlp_and_the_formula() {
         // Two blocks of keys, the second of which is smaller.
         let facts = facts(KEYS + 40);
-        let mut family = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk"));
-        for size in [700, 40, 300] {
-            let nested = family.outputs(size) / size as f64;
-            let mlp = family.mlp(size);
-            let own = NestedNtk::new(&facts, &facts.values, Settings::default(), StreamName::new("ntk")).into_mlp(size);
-            assert!(own.gate == mlp.gate && own.up == mlp.up && own.down == mlp.down);
-            assert!((nested - mlp.forward(facts.keys.view())).iter().all(|x| x.abs() < 1e-10));
-            assert_eq!(family.stored(size), stored(&mlp.margins(&facts)));
-            let targets = facts.by_key(&facts.values);
-            let up = up_projection(facts.keys.view(), targets.view(), mlp.gate.view(), mlp.down.view(), 1);
-            assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));
-            let weights = facts.keys.dot(&mlp.gate.t()) * targets.dot(&mlp.down);
-            assert!((weights.t().dot(&facts.keys) / size as f64 - &mlp.up).iter().all(|x| x.abs() < 1e-12));
+        for degree in [1, 2] {
+            let settings = Settings { degree, ..Settings::default() };
+            let family = || NestedNtk::new(&facts, &facts.values, settings, StreamName::new("ntk"));
+            let mut grown = family();
+            for size in [40, 700, 300, 0] {
+                let nested = grown.outputs(size) / size.max(1) as f64;
+                let mlp = grown.mlp(size);
+                let own = family().into_mlp(size);
+                assert!(own.gate == mlp.gate && own.up == mlp.up && own.down == mlp.down);
+                assert!((nested - mlp.forward(facts.keys.view())).iter().all(|x| x.abs() < 1e-10));
+                assert_eq!(grown.stored(size), stored(&mlp.margins(&facts)));
+                let targets = facts.by_key(&facts.values);
+                let up = up_projection(facts.keys.view(), targets.view(), mlp.gate.view(), mlp.down.view(), degree);
+                assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));
+                let weights = facts.keys.dot(&mlp.gate.t()).mapv(|z| hermite(degree, z)) * targets.dot(&mlp.down);
+                let up = weights.t().dot(&facts.keys) / size.max(1) as f64;
+                assert!((up - &mlp.up).iter().all(|x| x.abs() < 1e-12));
+            }
         }
     }
 

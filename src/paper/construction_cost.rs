@@ -124,7 +124,7 @@ fn predicted_bytes(method: Method, facts: f64, dimension: f64) -> f64 {
         Method::HebbianWhitened => 4.0 * facts * facts,
         Method::HebbianFitted => {
             let features = 10.0 * facts / dimension;
-            32.0 * features * features + 24.0 * features * facts
+            44.0 * features * features + 8.0 * features * facts
         }
         _ => 4e6,
     };

@@ -309,7 +309,7 @@ pub(super) fn building_bytes(method: Method, facts: usize, dimension: usize, siz
         Method::HebbianWhitened => 16.0 * if is_search { facts } else { size.min(facts) }.powi(2),
         Method::HebbianFitted => {
             let features = if is_search { 10.0 * facts / dimension } else { size };
-            32.0 * features * features + 24.0 * features * facts
+            44.0 * features * features + 8.0 * features * facts
         }
         _ => 4e6,
     }
