@@ -17,7 +17,7 @@ pub fn shortage(bytes: f64, times: f64) -> Option<(f64, f64)> {
 /// Has the allocator keep some of what is freed; for programs, at their start.
 ///
 /// glibc gives what is freed back to the system, at first above 128 KiB, and pages that are asked for again are cleared again: where
-/// a construction's tables have about a MiB that was up to a tenth of its time. Once a block of its own pages is freed, blocks
+/// a construction's tables have about a MiB that was 5 to 8 % of its time. Once a block of its own pages is freed, blocks
 /// below its size are kept, and up to twice its size for each thread. A block of 4 MiB is asked for and freed here, and
 /// nothing is written to it. Other allocators are left as they are.
 pub fn keep_freed() {

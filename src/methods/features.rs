@@ -132,8 +132,7 @@ impl Family for FittedFeatures<'_> {
 
     fn bytes(&self, size: usize) -> f64 {
         let (facts, dimension) = self.ground.facts.keys.dim();
-        let size = size as f64;
-        8.0 * (5.5 * size * size + size * (facts + 10 * dimension) as f64)
+        hebbian_fitted::bytes(facts as f64, size as f64) + 80.0 * (size as f64) * dimension as f64
     }
 
     fn stored(&mut self, size: usize) -> Result<usize> {

@@ -38,6 +38,11 @@ pub fn fit(facts: &FactSet, size: usize, ridge: f64, rng: &mut Rng) -> Result<Fi
     fit_from(facts, Features { scale: 1.0, ..Features::random(size, facts.dimension(), rng) }, ridge)
 }
 
+/// Bytes that a fit of `size` features takes beside its facts: square tables of the units, and the units at the keys.
+pub fn bytes(facts: f64, size: f64) -> f64 {
+    44.0 * size * size + 8.0 * size * facts
+}
+
 /// Fits features from given ones; their scale has to be 1.
 pub fn fit_from(facts: &FactSet, start: Features, ridge: f64) -> Result<Fitted> {
     let readout = raw_readout(&start, facts);

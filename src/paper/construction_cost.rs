@@ -10,6 +10,7 @@ use crate::facts::fact_set::FactSet;
 use crate::methods::Method;
 use crate::methods::family::{Built, Ground, search};
 use crate::methods::features::WIDEST;
+use crate::mlp::hebbian_fitted;
 use crate::mlp::lipschitz::{self, lipschitz};
 use crate::mlp::verification::{Certainty, Verified, verify};
 use crate::pipeline::experiment::{self, Experiment, Params};
@@ -122,10 +123,7 @@ fn predicted_bytes(method: Method, facts: f64, dimension: f64) -> f64 {
             36.0 * dimension * WIDEST as f64
         }
         Method::HebbianWhitened => 4.0 * facts * facts,
-        Method::HebbianFitted => {
-            let features = 10.0 * facts / dimension;
-            44.0 * features * features + 8.0 * features * facts
-        }
+        Method::HebbianFitted => hebbian_fitted::bytes(facts, 10.0 * facts / dimension),
         _ => 4e6,
     };
     tables + own

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::methods::Method;
 use crate::methods::family::{Family, Ground, search};
 use crate::methods::features::WIDEST;
+use crate::mlp::hebbian_fitted;
 use crate::mlp::lipschitz::{self, lipschitz};
 use crate::mlp::network::Mlp;
 use crate::pipeline::experiment::{self, Experiment, Params};
@@ -307,10 +308,7 @@ pub(super) fn building_bytes(method: Method, facts: usize, dimension: usize, siz
             192.0 * dimension * if is_search { WIDEST as f64 } else { size }
         }
         Method::HebbianWhitened => 16.0 * if is_search { facts } else { size.min(facts) }.powi(2),
-        Method::HebbianFitted => {
-            let features = if is_search { 10.0 * facts / dimension } else { size };
-            44.0 * features * features + 8.0 * features * facts
-        }
+        Method::HebbianFitted => hebbian_fitted::bytes(facts, if is_search { 10.0 * facts / dimension } else { size }),
         _ => 4e6,
     }
 }
