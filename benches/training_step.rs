@@ -9,6 +9,7 @@ use factsmith::mlp::gradient_descent::Trainer;
 use factsmith::mlp::trainable::Architecture;
 use factsmith::num::adam::Adam;
 use factsmith::num::gates::{gated_silu, gated_silu_gradient};
+use factsmith::num::products::product;
 use factsmith::num::softmax::cross_entropy_gradient;
 use factsmith::rng::StreamName;
 use ndarray::Array2;
@@ -17,7 +18,7 @@ use timing::best_of;
 /// Multiply–adds per second of a large single-precision product.
 fn gemm_peak() -> f64 {
     let (left, right) = (Array2::<f32>::ones((1024, 1024)), Array2::<f32>::ones((1024, 1024)));
-    1024f64.powi(3) / best_of(30, || drop(std::hint::black_box(left.dot(&right))))
+    1024f64.powi(3) / best_of(30, || drop(std::hint::black_box(product(&left, &right))))
 }
 
 /// Seconds of the parts of a step that are no products: softmax and its gradient, gates and their gradient, Adam.

@@ -5,6 +5,7 @@ use ndarray::Array2;
 use super::{Edit, second_moments};
 use crate::error::{Error, Result};
 use crate::num::linalg::solve_semidefinite;
+use crate::num::products::product;
 
 /// The update to add to the output matrix, d×h: `U = R·K₁ᵀ·(λ·K₀K₀ᵀ/N₀ + K₁K₁ᵀ)⁻¹`, with one column per fact in the paper's
 /// `K₀` (h×N₀), `K₁` (h×N₁) and `R` (d×N₁).
@@ -33,7 +34,7 @@ pub fn memit(edit: &Edit, lambda: f64) -> Result<Array2<f64>> {
     if preserved > 0 {
         moments.scaled_add(lambda / preserved as f64, &second_moments(edit.preserved)?);
     }
-    let rhs = edit.altered.t().dot(&edit.residuals);
+    let rhs = product(&edit.altered.t(), &edit.residuals);
     Ok(solve_semidefinite(&moments, rhs.view())?.solution.reversed_axes())
 }
 

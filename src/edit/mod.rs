@@ -15,6 +15,7 @@ pub mod rome;
 use ndarray::{Array2, ArrayView2};
 
 use crate::error::{Error, Result};
+use crate::num::products::product;
 
 /// What an edit is to do: N₀ preserved and N₁ altered facts, h hidden units, d outputs.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ impl Edit<'_> {
 
 /// `KᵀK` (h×h) of activations (N×h): the sum of `k·kᵀ` over the facts.
 fn second_moments(activations: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let moments = activations.t().dot(&activations);
+    let moments = product(&activations.t(), &activations);
     if moments.iter().all(|entry| entry.is_finite()) {
         return Ok(moments);
     }

@@ -10,7 +10,6 @@
 //! unit `u` from below by `min_j ⟨a_ij, u⟩`; both numbers are returned. Pricing, the one step that looks at all values, is a
 //! matrix product shared by a block of anchors.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use rayon::prelude::*;
 
@@ -18,6 +17,7 @@ use super::files::check_table;
 use crate::error::{Error, Result};
 use crate::num::cholesky::{GrowingCholesky, dot};
 use crate::num::pricing;
+use crate::num::products::{general_mat_mul, product};
 
 /// How many anchors share a pricing product. A fixed number: results must not depend on the thread count.
 const BLOCK: usize = 64;
@@ -472,7 +472,7 @@ impl WorkingSet {
         }
         // `points` holds `count` rows of `dimension` numbers.
         let points = ArrayView2::from_shape((count, self.dimension), &self.points).expect("whole rows");
-        let products = points.slice(s![before.., ..]).dot(&points.t());
+        let products = product(&points.slice(s![before.., ..]), &points.t());
         for (member, row) in (before..count).zip(products.rows()) {
             self.gram.push(row.iter().map(|product| product + 1.0).collect());
             for earlier in 0..before {

@@ -2,6 +2,8 @@
 
 use ndarray::{ArrayView2, s};
 
+use crate::num::products::product;
+
 /// Keys decoded per block: keeps the score matrix small whatever the number of facts.
 const BLOCK: usize = 256;
 
@@ -22,7 +24,7 @@ pub fn margins(outputs: ArrayView2<f64>, values: ArrayView2<f64>, map: &[usize])
     let mut margins = Vec::with_capacity(map.len());
     for start in (0..map.len()).step_by(BLOCK) {
         let stop = (start + BLOCK).min(map.len());
-        let scores = outputs.slice(s![start..stop, ..]).dot(&values.t());
+        let scores = product(&outputs.slice(s![start..stop, ..]), &values.t());
         for (row, &target) in scores.rows().into_iter().zip(&map[start..stop]) {
             let rival = |scores: ndarray::ArrayView1<f64>| scores.fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             let best = rival(row.slice(s![..target])).max(rival(row.slice(s![target + 1..])));

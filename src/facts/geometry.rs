@@ -5,6 +5,7 @@ use ndarray::Array2;
 use super::embeddings::normalise_rows;
 use crate::error::Result;
 use crate::num::linalg::singular_values;
+use crate::num::products::product;
 
 /// Coherence: the largest `|cos(e_a, e_b)|` over pairs `a ≠ b` (2512.00207, A.1.4). 0 for a table of one row.
 ///
@@ -20,7 +21,7 @@ pub fn coherence(table: &Array2<f64>) -> f64 {
     const BLOCK: usize = 256;
     for start in (0..unit.nrows()).step_by(BLOCK) {
         let stop = (start + BLOCK).min(unit.nrows());
-        let cosines = unit.slice(ndarray::s![start..stop, ..]).dot(&unit.t());
+        let cosines = product(&unit.slice(ndarray::s![start..stop, ..]), &unit.t());
         for (offset, row) in cosines.rows().into_iter().enumerate() {
             for (other, cosine) in row.iter().enumerate() {
                 if other != start + offset {

@@ -7,10 +7,10 @@
 //! Values are taken in blocks, and a key leaves at the first block that holds a surely larger score than its own: where few
 //! facts are stored most of the products are never made.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::decoding::{margins, stored};
+use crate::num::products::general_mat_mul;
 use crate::num::rounding::SINGLE;
 use crate::num::softmax::maximum;
 

@@ -9,6 +9,7 @@ use super::embeddings::normalise_rows;
 use super::files::check_table;
 use crate::error::Result;
 use crate::num::linalg::singular_values;
+use crate::num::products::product;
 use crate::num::statistics::median;
 
 /// Rows compared per product: keeps the matrix of cosines small.
@@ -164,7 +165,7 @@ impl Comparison {
     /// For each row of a block the other row with the largest `|cos|`, which stands for the distance, and the nearest.
     fn block(&self, start: usize) -> Vec<(Neighbour, Neighbour)> {
         let stop = (start + BLOCK).min(self.unit.nrows());
-        let cosines = self.unit.slice(s![start..stop, ..]).dot(&self.unit.t());
+        let cosines = product(&self.unit.slice(s![start..stop, ..]), &self.unit.t());
         (start..stop)
             .zip(cosines.rows())
             .map(|(row, cosines)| (most_aligned(row, cosines), self.nearest(row, cosines)))

@@ -3,12 +3,12 @@
 //!
 //! The fact expert MLP is frozen; the language expert has a low rank r: U is d×r and V is r×d.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Zip, s};
 
 use super::layout::{Layout, Part};
 use crate::mlp::frozen::{FrozenMlp, Pass};
 use crate::num::gates::{gelu, gelu_gradient};
+use crate::num::products::general_mat_mul;
 
 /// The parts that do not depend on the fact expert, and what the backward pass needs; a row a position.
 #[derive(Debug, Clone)]

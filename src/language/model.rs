@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Zip, s};
 use rand::RngExt;
 
@@ -18,6 +17,7 @@ use super::mixture::Routed;
 use super::projection::{KEY, QUERY, Trace};
 use crate::error::{Error, Result};
 use crate::mlp::frozen::{FrozenMlp, Pass};
+use crate::num::products::general_mat_mul;
 use crate::num::softmax::counted_cross_entropy_gradient;
 use crate::rng::Rng;
 use crate::transformer::rotary::Rotary;

@@ -3,11 +3,11 @@
 //!
 //! Shapes: inputs and outputs T×d for T tokens; all matrices d×d.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Zip, s};
 
 use super::layout::{Layout, Part};
 use crate::num::gates::{gelu, gelu_gradient};
+use crate::num::products::general_mat_mul;
 
 /// Which parameters a projection uses.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,6 @@
 //! What reaches the mixture at given positions of all sentences. It depends on neither the facts nor the MLP that holds them, so
 //! it is computed once for a model, and any number of MLPs are evaluated on it exactly.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayViewMut1, Axis, Zip, s};
 
 use super::batch::{Batch, Pair, Positions};
@@ -9,6 +8,7 @@ use super::mixture::Routed;
 use super::model::{Model, RANK, ROWS, root_mean_square};
 use crate::mlp::frozen::FrozenMlp;
 use crate::mlp::trainable::matrix_mut;
+use crate::num::products::general_mat_mul;
 use crate::num::softmax::{log_sum, maximum};
 
 /// Facts whose sentences are attended at once.

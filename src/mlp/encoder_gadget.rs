@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::facts::embeddings::gaussian;
 use crate::facts::whitening::Whitening;
 use crate::num::linalg::solve_positive_definite;
+use crate::num::products::product;
 use crate::num::statistics::largest_magnitude;
 use crate::rng::Rng;
 
@@ -71,7 +72,7 @@ pub fn fit_with(
     let hidden = gadget_hidden(facts, dimension, slack);
     // White keys have a norm of about √d, so rows of norm about 1 give pre-activations of order 1.
     let gates = gaussian((hidden, dimension), rng) / (dimension as f64).sqrt();
-    let activations = gates.dot(&white.t()).mapv(|z| activation.apply(z));
+    let activations = product(&gates, &white.t()).mapv(|z| activation.apply(z));
     let ups = vec![Array2::zeros((hidden, dimension)); outputs.ncols()];
     let mut gadgets = Gadgets { gates: gates.dot(&whitening.map), ups, activation, relative_residual: f64::INFINITY };
     let mut missing = outputs.to_owned();
@@ -115,11 +116,11 @@ fn equal_rows(keys: &Array2<f64>) -> Option<(usize, usize)> {
 
 /// `(M·Mᵀ)⁻¹·outputs` with two steps of iterative refinement.
 fn solve(keys: &Array2<f64>, activations: &Array2<f64>, outputs: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let kernel = activations.t().dot(activations) * keys.dot(&keys.t());
+    let kernel = product(&activations.t(), activations) * product(keys, &keys.t());
     let solve = |rhs: ArrayView2<f64>| solve_positive_definite(&kernel, rhs);
     let mut weights = solve(outputs)?;
     for _ in 0..2 {
-        let residual = &outputs - &kernel.dot(&weights);
+        let residual = &outputs - &product(&kernel, &weights);
         weights += &solve(residual.view())?;
     }
     Ok(weights)
@@ -131,7 +132,7 @@ fn split_by_output(keys: &Array2<f64>, activations: &Array2<f64>, weights: &Arra
     let mut ups = vec![Array2::zeros((hidden, dimension)); weights.ncols()];
     for (gate, activation) in activations.rows().into_iter().enumerate() {
         let gated = weights * &activation.insert_axis(Axis(1));
-        let rows = gated.t().dot(keys);
+        let rows = product(&gated.t(), keys);
         for (up, row) in ups.iter_mut().zip(rows.rows()) {
             up.row_mut(gate).assign(&row);
         }
@@ -142,10 +143,10 @@ fn split_by_output(keys: &Array2<f64>, activations: &Array2<f64>, weights: &Arra
 impl Gadgets {
     /// Outputs (n×m) for inputs (n×d).
     pub fn encode(&self, inputs: ArrayView2<f64>) -> Array2<f64> {
-        let gates = inputs.dot(&self.gates.t()).mapv(|z| self.activation.apply(z));
+        let gates = product(&inputs, &self.gates.t()).mapv(|z| self.activation.apply(z));
         let mut outputs = Array2::zeros((inputs.nrows(), self.ups.len()));
         for (up, mut output) in self.ups.iter().zip(outputs.columns_mut()) {
-            output.assign(&(inputs.dot(&up.t()) * &gates).sum_axis(Axis(1)));
+            output.assign(&(product(&inputs, &up.t()) * &gates).sum_axis(Axis(1)));
         }
         outputs
     }

@@ -4,7 +4,6 @@
 //! `Y = hidden·W_downᵀ` (n×o). Backward from `∂Y`: `∂hidden = ∂Y·W_down`, `∂P` by the units, `∂X = ∂P·W_in`. Stacked
 //! gadgets have a shorter way ([`super::shared_gates`]).
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, concatenate, s};
 
 use super::gated::Activation;
@@ -13,6 +12,7 @@ use super::shared_gates::SharedGates;
 use crate::num::gates::{
     bilinear, bilinear_gradient, gated_relu, gated_relu_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient,
 };
+use crate::num::products::general_mat_mul;
 use crate::num::rows::{entries, entries_mut};
 
 /// An [`Mlp`] with weights rounded to single precision.

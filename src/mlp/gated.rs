@@ -1,12 +1,12 @@
 //! The gated MLP `g(x) = W_down·(σ(W_gate·x + b) ⊙ (W_up·x))` (2512.00207, §4.1).
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
 use crate::facts::whitening::Whitening;
+use crate::num::products::{general_mat_mul, product};
 
 /// The gate's nonlinearity σ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,12 +116,12 @@ impl GatedMlp {
 
     /// `σ(W_gate·x + b) ⊙ (W_up·x)` of the units in `range`: (n×d) → (n×|range|).
     pub fn hidden_units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
-        let mut units = inputs.dot(&self.gate.slice(s![range.clone(), ..]).t());
+        let mut units = product(&inputs, &self.gate.slice(s![range.clone(), ..]).t());
         if let Some(bias) = &self.gate_bias {
             units += &bias.slice(s![range.clone()]);
         }
         self.activation.apply_to(&mut units);
-        units *= &inputs.dot(&self.up.slice(s![range, ..]).t());
+        units *= &product(&inputs, &self.up.slice(s![range, ..]).t());
         units
     }
 

@@ -4,7 +4,6 @@
 //! batch, Adam, cosine schedule (1 to 0.01 over 1000 steps in the paper). Gradients: `∂C = ∂Y·Mᵀ`, `∂M = Cᵀ·∂Y` with `Y = C·M`.
 
 use ndarray::Array2;
-use ndarray::linalg::general_mat_mul;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::gradient_descent::{LOGIT_ROWS, Settings, decode};
@@ -12,6 +11,7 @@ use super::trainable::{matrix, matrix_mut};
 use crate::error::{Error, Result};
 use crate::facts::screening::count_stored;
 use crate::num::adam::{Adam, cosine};
+use crate::num::products::{general_mat_mul, product};
 use crate::rng::StreamName;
 
 /// Settings of the paper.
@@ -126,7 +126,7 @@ impl Training {
         let (codes, map) = self.parameters.split_at(count * size);
         let codes = matrix(codes, count, size).mapv(f64::from);
         let map = matrix(map, size, dimension).mapv(f64::from).reversed_axes();
-        let stored = count_stored(codes.dot(&map.t()).view(), values.view(), &self.own);
+        let stored = count_stored(product(&codes, &map.t()).view(), values.view(), &self.own);
         Decoder { codes, map, stored, steps }
     }
 }

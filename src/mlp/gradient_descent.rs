@@ -2,7 +2,6 @@
 //!
 //! Logits are made, turned into their gradient and multiplied by the values in blocks of rows that stay in cache.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, s};
 
 use super::network::Mlp;
@@ -10,6 +9,7 @@ use super::trainable::{Architecture, Trainable, matrix, matrix_mut};
 use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
 use crate::num::adam::{Adam, cosine};
+use crate::num::products::general_mat_mul;
 use crate::num::softmax::{Contribution, cross_entropy_gradient};
 use crate::rng::StreamName;
 

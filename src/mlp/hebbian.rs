@@ -9,7 +9,6 @@
 
 use std::ops::Range;
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
@@ -19,6 +18,7 @@ use crate::facts::embeddings::gaussian;
 use crate::facts::fact_set::FactSet;
 use crate::facts::screening::count_stored;
 use crate::num::factor::{Factor, add_gram};
+use crate::num::products::{general_mat_mul, product};
 use crate::rng::{Rng, StreamName};
 
 /// The ridge λ of the released experiments.
@@ -152,7 +152,7 @@ impl<'a> NestedHebbian<'a> {
             for start in range.clone().step_by(BLOCK) {
                 let features = features(&self.factors, start..(start + BLOCK).min(range.end));
                 let block = features.of(self.facts.keys.view());
-                general_mat_mul(1.0, &block, &block.t().dot(&self.values), 1.0, outputs);
+                general_mat_mul(1.0, &block, &product(&block.t(), &self.values), 1.0, outputs);
             }
         })
     }
@@ -227,7 +227,7 @@ fn from_keys(features: &Features, facts: &FactSet, ridge: f64) -> Result<Array2<
     let mut readout = Array2::zeros((facts.dimension(), features.size()));
     for units in blocks() {
         let block = features.units(facts.keys.view(), units.clone());
-        readout.slice_mut(s![.., units]).assign(&coefficients.t().dot(&block));
+        readout.slice_mut(s![.., units]).assign(&product(&coefficients.t(), &block));
     }
     Ok(readout)
 }

@@ -9,7 +9,6 @@
 //! `X ↦ M·X·N`, `M = W₀ᵀG_vW₀ ⊙ C·Cᵀ/F`, `N = KᵀK`, whose inverse, with a correction, preconditions the iteration; the reference
 //! divides by the diagonal.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, Axis, NdFloat, Zip, s};
 
 use super::gated::GatedMlp;
@@ -18,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::facts::fact_set::FactSet;
 use crate::num::factor::{Factor, add_gram};
 use crate::num::linalg::symmetric_eigen;
+use crate::num::products::{DEPTH, Entry, general_mat_mul, product};
 use crate::rng::Rng;
 
 /// A fitted MLP and how the fit went.
@@ -72,7 +72,7 @@ fn refit(held: &Held, partner: &Array2<f64>) -> Result<(Array2<f64>, (usize, f64
 }
 
 /// A number of either precision: the only place where both are needed.
-trait Number: NdFloat {
+trait Number: NdFloat + Entry {
     fn of(value: f64) -> Self;
     fn value(self) -> f64;
 }
@@ -115,9 +115,9 @@ struct Held<'a> {
 impl<'a> Held<'a> {
     fn new(facts: &'a FactSet, readout: &'a Array2<f64>, ridge: f64) -> Result<Self> {
         let values = facts.by_key(&facts.values);
-        let weighted = readout.t().dot(&values.t().dot(&values));
-        let spectrum = symmetric_eigen(&facts.keys.t().dot(&facts.keys)).map_err(not_fitted)?;
-        let coupling = weighted.dot(readout);
+        let weighted = product(&readout.t(), &product(&values.t(), &values));
+        let spectrum = symmetric_eigen(&product(&facts.keys.t(), &facts.keys)).map_err(not_fitted)?;
+        let coupling = product(&weighted, readout);
         Ok(Self { keys: &facts.keys, values, readout, weighted, coupling, spectrum, ridge })
     }
 }
@@ -247,9 +247,9 @@ struct Room<A> {
 /// Keys handled at once in the iterations: a block of units stays in cache.
 const KEYS: usize = 512;
 
-/// Keys whose sums are made at once, in double precision: as many as a product sums before it adds to its result (matrixmultiply),
-/// so that sums over blocks have the bits of one product.
-const BLOCK: usize = 256;
+/// Keys whose sums are made at once, in double precision: as many as a product sums before it adds to its result, so that sums
+/// over blocks have the bits of one product.
+const BLOCK: usize = DEPTH;
 
 /// About the inverse of `L`: that of `X ↦ M·X·N`, put right where X has the partner's own rows.
 ///
@@ -280,15 +280,15 @@ impl<A: Number> Preconditioner<A> {
         let of_units = shifted(gram * coupling / held.keys.nrows() as f64, SHIFT_OF_UNITS);
         let floor = FLOOR_OF_KEYS * of_keys.fold(0.0f64, |a, b| a.max(*b));
         let of_keys = of_keys.mapv(|eigenvalue| eigenvalue.max(floor));
-        let turned = rows.dot(vectors);
-        let product = shifted((&turned * &of_keys).dot(&turned.t()) * &of_units, SHIFT_OF_CORRECTION);
+        let turned = product(rows, vectors);
+        let of_product = shifted(product(&(&turned * &of_keys), &turned.t()) * &of_units, SHIFT_OF_CORRECTION);
         let exact = shifted(gram_of_squares * coupling, SHIFT_OF_CORRECTION);
         let narrow = |table: &Array2<f64>| table.mapv(A::of);
         Ok(Self {
             of_units: narrow(&Factor::new(of_units)?.inverse()),
-            of_keys: narrow(&(vectors / &of_keys).dot(&vectors.t())),
+            of_keys: narrow(&product(&(vectors / &of_keys), &vectors.t())),
             rows: narrow(rows),
-            correction: narrow(&(Factor::new(exact)?.inverse() - Factor::new(product)?.inverse())),
+            correction: narrow(&(Factor::new(exact)?.inverse() - Factor::new(of_product)?.inverse())),
         })
     }
 

@@ -8,6 +8,7 @@ use ndarray::{Array2, ArrayView2, s};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::facts::decoding;
+use crate::num::products;
 use crate::rng::{Rng, StreamName};
 
 /// A sequence of random columns: the decoder of size m is its first m columns, so larger decoders contain smaller ones.
@@ -54,7 +55,7 @@ impl NestedDecoder {
             let all = ArrayView2::from_shape((size, self.dimension), &self.columns[..size * self.dimension]);
             let new = all.expect("whole columns");
             let new = new.slice(s![known.., ..]);
-            product += &new.t().dot(&new);
+            product += &products::product(&new.t(), &new);
             self.products.insert(place, (size, product.clone()));
         }
         product
@@ -62,7 +63,7 @@ impl NestedDecoder {
 
     /// Margin of every value under the decoder of size m: `⟨v_i − v_j, D·Dᵀ·u_i⟩` minimised over j. `values`, `outputs` n×d.
     pub fn margins(&mut self, values: &Array2<f64>, outputs: &Array2<f64>, size: usize) -> Vec<f64> {
-        let decoded = outputs.dot(&self.product(size));
+        let decoded = products::product(outputs, &self.product(size));
         let own: Vec<usize> = (0..values.nrows()).collect();
         decoding::margins(decoded.view(), values.view(), &own)
     }

@@ -11,6 +11,7 @@ use crate::facts::decoding;
 use crate::facts::fact_set::FactSet;
 use crate::facts::screening::Screen;
 use crate::facts::whitening::Whitening;
+use crate::num::products::product;
 
 /// A one-hidden-layer MLP.
 #[derive(Debug, Clone)]
@@ -102,7 +103,7 @@ impl Mlp {
     pub fn forward_single(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
         let narrow = |matrix: &Array2<f64>| matrix.mapv(|entry| entry as f32);
         let preactivation = |weights: &Array2<f64>, bias: Option<&ndarray::Array1<f64>>| {
-            let mut units = inputs.dot(&narrow(weights).t());
+            let mut units = product(&inputs, &narrow(weights).t());
             if let Some(bias) = bias {
                 units += &bias.mapv(|entry| entry as f32);
             }
@@ -114,9 +115,9 @@ impl Mlp {
         };
         units.mapv_inplace(|z| activation.apply(f64::from(z)) as f32);
         if let Self::Gated(mlp) = self {
-            units *= &inputs.dot(&narrow(&mlp.up).t());
+            units *= &product(&inputs, &narrow(&mlp.up).t());
         }
-        let mut outputs = units.dot(&narrow(self.down()).t());
+        let mut outputs = product(&units, &narrow(self.down()).t());
         if let Self::Plain(PlainMlp { output_bias: Some(bias), .. }) = self {
             outputs += &bias.mapv(|entry| entry as f32);
         }

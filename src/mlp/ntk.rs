@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
@@ -14,6 +13,7 @@ use super::nested::NestedOutputs;
 use crate::facts::embeddings::{gaussian, normalise_rows};
 use crate::facts::fact_set::FactSet;
 use crate::facts::screening::count_stored;
+use crate::num::products::{general_mat_mul, product};
 use crate::rng::{Rng, StreamName};
 
 /// Units drawn and computed at once, and keys.
@@ -158,16 +158,16 @@ impl Units {
         {
             for start in range.clone().step_by(BLOCK) {
                 let units = s![start..(start + BLOCK).min(range.end), ..];
-                let mut hidden = keys.dot(&self.gate.slice(units).t());
+                let mut hidden = product(&keys, &self.gate.slice(units).t());
                 activation.apply_to(&mut hidden);
-                hidden *= &keys.dot(&self.up.slice(units).t());
+                hidden *= &product(&keys, &self.up.slice(units).t());
                 general_mat_mul(1.0, &hidden, &self.down.slice(units), 1.0, &mut outputs);
             }
         }
     }
 }
 
-/// Scratch tables of a block of keys and units.
+/// Scratch tables of a block of units and keys.
 struct Room {
     weights: Array2<f64>,
     targets: Array2<f64>,
@@ -175,10 +175,10 @@ struct Room {
 
 impl Room {
     fn new() -> Self {
-        Self { weights: Array2::zeros((KEYS, BLOCK)), targets: Array2::zeros((KEYS, BLOCK)) }
+        Self { weights: Array2::zeros((BLOCK, KEYS)), targets: Array2::zeros((BLOCK, KEYS)) }
     }
 
-    /// Adds `[h_q(K·Gᵀ) ⊙ (T·Dᵀ)]ᵀ·K` of a block of keys to `up` (m×d), for gates and down columns given as rows.
+    /// Adds `[h_q(G·Kᵀ) ⊙ (D·Tᵀ)]·K` of a block of keys to `up` (m×d), for gates and down columns given as rows.
     fn add_up_rows(
         &mut self,
         keys: ArrayView2<f64>,
@@ -190,15 +190,15 @@ impl Room {
     ) {
         let units = gate.axis_chunks_iter(Axis(0), BLOCK).zip(down.axis_chunks_iter(Axis(0), BLOCK));
         for ((gate, down), mut up) in units.zip(up.axis_chunks_iter_mut(Axis(0), BLOCK)) {
-            let part = s![..keys.nrows(), ..gate.nrows()];
+            let part = s![..gate.nrows(), ..keys.nrows()];
             let (mut weights, mut wanted) = (self.weights.slice_mut(part), self.targets.slice_mut(part));
-            general_mat_mul(1.0, &keys, &gate.t(), 0.0, &mut weights);
+            general_mat_mul(1.0, &gate, &keys.t(), 0.0, &mut weights);
             if degree != 1 {
                 weights.mapv_inplace(|z| hermite(degree, z));
             }
-            general_mat_mul(1.0, &targets, &down.t(), 0.0, &mut wanted);
+            general_mat_mul(1.0, &down, &targets.t(), 0.0, &mut wanted);
             weights *= &wanted;
-            general_mat_mul(1.0, &weights.t(), &keys, 1.0, &mut up);
+            general_mat_mul(1.0, &weights, &keys, 1.0, &mut up);
         }
     }
 }

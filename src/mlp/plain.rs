@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView2, s};
 
 use super::gated::Activation;
+use crate::num::products::product;
 
 /// Weights of an MLP without gates: `weights` is H×d, `down` is d×H, `bias` (H) and `output_bias` (d) are there when needed.
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ impl PlainMlp {
 
     /// `σ(W·x + b)` of the units in `range`: (n×d) → (n×|range|).
     pub fn hidden_units(&self, inputs: ArrayView2<f64>, range: std::ops::Range<usize>) -> Array2<f64> {
-        let mut units = inputs.dot(&self.weights.slice(s![range.clone(), ..]).t());
+        let mut units = product(&inputs, &self.weights.slice(s![range.clone(), ..]).t());
         if let Some(bias) = &self.bias {
             units += &bias.slice(s![range]);
         }

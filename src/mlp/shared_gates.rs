@@ -3,11 +3,11 @@
 //! The gated MLP that they make has m·h units, every gate of which is there m times and every column of the decoder h times.
 //! `c_j = Σ_r σ(G·x)_r·(A·x)_(j·h+r)`, `y = D·c` says the same with a third of the multiply–adds.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, concatenate, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::num::gates::{shared_silu, shared_silu_gradient};
+use crate::num::products::general_mat_mul;
 use crate::num::rows::{entries, entries_mut};
 
 /// In single precision.

@@ -8,11 +8,11 @@
 //! B units, adds at most `γ_(B+H/B+2)·Σ_r |a_r·b_r|·‖D_r‖` (Higham, Accuracy and Stability of Numerical Algorithms, §3.1).
 
 use multiversion::multiversion;
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::gated::{Activation, GatedMlp};
 use crate::facts::screening::USUAL;
+use crate::num::products::{general_mat_mul, product};
 use crate::num::rounding::{SINGLE, gamma};
 
 /// Inputs and units computed at once.
@@ -146,11 +146,11 @@ fn larger(a: f64, b: f64) -> f64 {
 fn spectral_norm_at_most(table: &Array2<f32>) -> f64 {
     let mut square = Array2::<f64>::zeros((table.ncols(), table.ncols()));
     for block in table.axis_chunks_iter(Axis(0), UNITS) {
-        square.zip_mut_with(&block.t().dot(&block), |sum, entry| *sum += f64::from(*entry));
+        square.zip_mut_with(&product(&block.t(), &block), |sum, entry| *sum += f64::from(*entry));
     }
     let off = gamma(UNITS, SINGLE) * square.diag().sum() * 1.01;
     for _ in 0..4 {
-        square = square.dot(&square);
+        square = product(&square, &square);
     }
     (square.iter().map(|entry| entry * entry).sum::<f64>().powf(1.0 / 32.0) + off).sqrt()
 }

@@ -5,7 +5,6 @@
 //! `∂H = ∂Y·Dᵀ`, `∂W_in = ∂Pᵀ·K`. Gradients are derived by hand; single precision; nothing is allocated in a step but the
 //! packing buffers of the products.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -14,6 +13,7 @@ use super::gated::{Activation, GatedMlp};
 use super::network::Mlp;
 use super::plain::PlainMlp;
 use crate::num::gates::{bilinear, bilinear_gradient, gated_silu, gated_silu_gradient, relu, relu_gradient};
+use crate::num::products::general_mat_mul;
 use crate::num::rows::{entries, entries_mut};
 use crate::rng::StreamName;
 

@@ -6,7 +6,6 @@
 //! stored when it is below the negative bound, and as undecided in between. Underflow is not counted: products of weights, keys
 //! and values are to stay far above 1e-308.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Zip, s};
 
 use super::gated::Activation;
@@ -14,6 +13,7 @@ use super::network::Mlp;
 use super::plain::PlainMlp;
 use crate::facts::decoding::margins;
 use crate::facts::fact_set::FactSet;
+use crate::num::products::{general_mat_mul, product};
 use crate::num::rounding::{DOUBLE, gamma};
 
 /// Relative error of an activation computed in double precision: an exponential and a few operations.
@@ -109,9 +109,9 @@ fn norm(row: ArrayView1<f64>) -> f64 {
 }
 
 /// `inputs·weightsᵀ` with a bound of its error, entry by entry.
-fn product(inputs: ArrayView2<f64>, weights: ArrayView2<f64>) -> (Array2<f64>, Array2<f64>) {
-    let bound = inputs.mapv(f64::abs).dot(&weights.mapv(f64::abs).t()) * gamma(inputs.ncols(), DOUBLE);
-    (inputs.dot(&weights.t()), bound)
+fn bounded_product(inputs: ArrayView2<f64>, weights: ArrayView2<f64>) -> (Array2<f64>, Array2<f64>) {
+    let bound = product(&inputs.mapv(f64::abs), &weights.mapv(f64::abs).t()) * gamma(inputs.ncols(), DOUBLE);
+    (product(&inputs, &weights.t()), bound)
 }
 
 /// Applies an activation to values with bounds of their errors.
@@ -151,14 +151,14 @@ fn hidden_with_errors(mlp: &Mlp, inputs: ArrayView2<f64>, range: std::ops::Range
         Mlp::Gated(mlp) => (&mlp.gate, &mlp.gate_bias, mlp.activation),
         Mlp::Plain(mlp) => (&mlp.weights, &mlp.bias, mlp.activation),
     };
-    let (mut units, mut errors) = product(inputs, weights.slice(s![range.clone(), ..]));
+    let (mut units, mut errors) = bounded_product(inputs, weights.slice(s![range.clone(), ..]));
     if let Some(bias) = bias {
         units += &bias.slice(s![range.clone()]);
         Zip::from(&mut errors).and(&units).for_each(|error, unit| *error += DOUBLE * unit.abs());
     }
     activate(activation, &mut units, &mut errors);
     if let Mlp::Gated(mlp) = mlp {
-        let (ups, up_errors) = product(inputs, mlp.up.slice(s![range, ..]));
+        let (ups, up_errors) = bounded_product(inputs, mlp.up.slice(s![range, ..]));
         Zip::from(&mut errors).and(&units).and(&ups).and(&up_errors).for_each(|error, unit, up, up_error| {
             *error = *error * (up.abs() + up_error) + unit.abs() * up_error + DOUBLE * (unit * up).abs();
         });

@@ -1,14 +1,14 @@
 //! Cholesky factorisation by panels, and Gram matrices of which only the lower triangle is made.
 //!
-//! All but a sliver of the work are matrix products, which run at the rate of ndarray's kernels; LAPACK's factorisation is
+//! All but a sliver of the work are matrix products, which run at the rate of [`super::products`]; LAPACK's factorisation is
 //! bound by the BLAS behind it (see [`super::linalg`]): 2,048 × 2,048 takes a quarter of its time here.
 
 use std::ops::Range;
 
 use multiversion::multiversion;
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
+use super::products::{general_mat_mul, product};
 use crate::error::{Error, Result};
 
 /// Rows and columns of a panel.
@@ -65,7 +65,7 @@ impl Factor {
             factorise_panel(lower.slice_mut(s![start..stop, start..stop]), start)?;
             let inverse = invert(lower.slice(s![start..stop, start..stop]));
             if stop < size {
-                let below = lower.slice(s![stop.., start..stop]).dot(&inverse.t());
+                let below = product(&lower.slice(s![stop.., start..stop]), &inverse.t());
                 lower.slice_mut(s![stop.., start..stop]).assign(&below);
                 add_square(-1.0, below.view(), lower.slice_mut(s![stop.., stop..]));
             }

@@ -6,6 +6,7 @@ pub mod factor;
 pub mod gates;
 pub mod linalg;
 pub mod pricing;
+pub mod products;
 pub mod rounding;
 pub mod rows;
 pub mod softmax;

@@ -33,11 +33,12 @@ struct State {
 }
 
 impl Progress {
-    /// Starts to tell of `total` cells that are predicted to take `total_seconds` of one core; `quiet` tells nothing.
+    /// Starts to tell of `total` cells that are predicted to take `total_seconds` of one core; of none, and when `quiet`, it
+    /// tells nothing.
     pub fn start(total: usize, total_seconds: f64, threads: usize, quiet: bool) -> Self {
         let now = Instant::now();
         let state = Mutex::new(State { cells: 0, seconds: 0.0, last_line: now });
-        let display = match (quiet, std::io::stderr().is_terminal()) {
+        let display = match (quiet || total == 0, std::io::stderr().is_terminal()) {
             (true, _) => Display::Silent,
             (false, true) => Display::Bar(bar()),
             (false, false) => Display::Lines,
@@ -208,6 +209,12 @@ mod tests {
         assert_eq!(about(0.2), "less than 1 s");
         assert_eq!([12.0, 1234.0, 2.5e6, 3.21e9].map(bytes), ["12 B", "1 kB", "2 MB", "3.2 GB"]);
         assert_eq!(count(1, "cell") + &count(2, "cell"), "1 cell2 cells");
+    }
+
+    #[test]
+    fn of_no_cells_nothing_is_told() {
+        assert!(matches!(Progress::start(0, 0.0, 0, false).display, Display::Silent));
+        assert!(!matches!(Progress::start(1, 1.0, 1, false).display, Display::Silent));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMu
 
 use super::rotary::Rotary;
 use super::task::Template;
+use crate::num::products::general_mat_mul;
 use crate::num::rows::{add_scaled, entries, entries_mut};
 
 /// What is fixed during training: normalised junk embeddings and positions.
@@ -154,7 +155,7 @@ impl Attention {
                 query.scaled_add(score, &self.turned(&junk_keys.row(token).to_owned(), position));
                 of_junk_keys.row_mut(token).scaled_add(score, &self.turned_back(&look.query, position));
             }
-            ndarray::linalg::general_mat_mul(1.0, &of_junk_keys.t(), &self.junk, 1.0, key_weights);
+            general_mat_mul(1.0, &of_junk_keys.t(), &self.junk, 1.0, key_weights);
             let query = self.turned_back(&query, template.last()) * self.scale();
             add_outer(query_weights, &query, &self.junk.row(template.asking()).to_owned());
         }

@@ -5,7 +5,6 @@
 //! over all tokens (without √d where the last norm is to the unit sphere).
 //! Gradients are derived by hand. Rows go through in blocks whose hidden units and logits stay in cache.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, Zip, s};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +15,7 @@ use super::rotary::Rotary;
 use super::task::{Task, Template};
 use crate::mlp::frozen::{FrozenMlp, Pass};
 use crate::mlp::trainable::{matrix, matrix_mut};
+use crate::num::products::general_mat_mul;
 use crate::num::rows::{add_scaled, divide, entries, entries_mut, mix, project_out};
 use crate::num::softmax::{Contribution, cross_entropy_gradient, maximum};
 use crate::rng::Rng;

@@ -1,11 +1,11 @@
 //! Questions whose answers are to change: the last positions of one sentence per fact, with the object that is to follow.
 
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, Zip, s};
 
 use crate::language::model::ROWS;
 use crate::language::stream::Stream;
 use crate::mlp::trainable::matrix_mut;
+use crate::num::products::general_mat_mul;
 use crate::num::softmax::cross_entropy_gradient;
 
 /// Questions with their new answers; a row a fact.

@@ -2,10 +2,10 @@
 //! sentence per altered fact. Fewer steps are a prefix of more.
 
 use ndarray::Array2;
-use ndarray::linalg::general_mat_mul;
 
 use super::asked::Asked;
 use crate::num::adam::Adam;
+use crate::num::products::general_mat_mul;
 
 /// The output matrix (d×h) after each of `steps` (in ascending order). `hidden` are the activations of the rows asked, n×h.
 pub fn trajectory(
