@@ -36,6 +36,9 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
             "file_bytes": garbage.files.values().sum::<u64>(),
         }))?;
     } else {
+        if !store.exists() {
+            tell(&format!("there is no store at '{}'", store.display()));
+        }
         context.print(&text(&garbage, if arguments.dry_run { "would remove" } else { "removed" }))?;
     }
     Ok(0)

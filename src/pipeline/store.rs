@@ -415,6 +415,9 @@ fn unreadable(path: &Path, fault: Fault) -> Error {
 /// Refuses a store of a newer program; returns whether the file that says the version is damaged.
 pub(super) fn check_format(root: &Path) -> Result<bool> {
     let path = root.join("format");
+    if oddity(&path).is_some() {
+        return Ok(true);
+    }
     match std::fs::read(&path) {
         Ok(bytes) => match read_format(&bytes) {
             Some(version) if version > FORMAT => Err(Error::input(format!(
@@ -528,6 +531,23 @@ mod tests {
         assert_eq!(gone_until(4).unwrap(), 4, "three waits: 1, 2 and 4 ms");
         assert!(gone_until(5).unwrap_err().to_string().contains("'merged' is listed"));
         assert_eq!(reads.get(), 4);
+    }
+
+    #[test]
+    fn a_format_that_is_no_plain_file_is_damaged_and_is_put_aside() {
+        let link = |path: &Path| std::os::unix::fs::symlink("nowhere", path).unwrap();
+        let pipe = |path: &Path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        let folder = |path: &Path| std::fs::create_dir(path).unwrap();
+        for make in [&link as &dyn Fn(&Path), &pipe, &folder] {
+            let root = tempfile::tempdir().unwrap();
+            let format = root.path().join("format");
+            make(&format);
+            assert!(Store::read(root.path()).unwrap().format_is_damaged());
+            drop(WritableStore::open(Store::read(root.path()).unwrap(), &Stop::default(), &|_| {}).unwrap());
+            assert!(!Store::read(root.path()).unwrap().format_is_damaged());
+            assert_eq!(std::fs::read_to_string(&format).unwrap(), format_text().unwrap());
+            assert!(root.path().join(QUARANTINE).join("format").symlink_metadata().is_ok());
+        }
     }
 
     #[test]

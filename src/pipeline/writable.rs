@@ -88,7 +88,8 @@ impl WritableStore {
     fn put_in_order(&self, mut store: Store, say: &dyn Fn(&str)) -> Result<Store> {
         let format = self.root.join("format");
         if store.format_is_damaged() {
-            say(&format!("warning: '{}' was damaged and is written anew", format.display()));
+            say(&format!("warning: '{}' was damaged; it is moved to quarantine and written anew", format.display()));
+            self.quarantine(&format)?;
         }
         durable::replace_text(&format, &store::format_text()?)?;
         for path in store::unfinished_files(&self.root)? {
