@@ -15,9 +15,9 @@ use factsmith::language::training::Settings;
 use factsmith::language::{films, templates};
 use factsmith::mlp::frozen::FrozenMlp;
 use factsmith::num::adam::Adam;
+use factsmith::num::products::general_mat_mul;
 use factsmith::rng::StreamName;
 use ndarray::Array2;
-use ndarray::linalg::general_mat_mul;
 use timing::best_of;
 
 const BATCH: usize = 32;

@@ -9,12 +9,12 @@ use factsmith::mlp::encoder_gadget::Gadgets;
 use factsmith::mlp::frozen::FrozenMlp;
 use factsmith::mlp::gated::{Activation, GatedMlp};
 use factsmith::num::adam::{Adam, decay};
+use factsmith::num::products::general_mat_mul;
 use factsmith::rng::StreamName;
 use factsmith::transformer::batch::Batch;
 use factsmith::transformer::model::{Design, Model, ROWS};
 use factsmith::transformer::task::{Junk, Task};
 use ndarray::Array2;
-use ndarray::linalg::general_mat_mul;
 use timing::best_of;
 
 const BATCH: usize = 1280;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use factsmith::facts::decodability::{Cores, decodability};
 use factsmith::facts::embeddings::{Kind, draw};
+use factsmith::num::products::product;
 use factsmith::paper::experiments;
 use factsmith::rng::StreamName;
 use factsmith::table::Table;
@@ -42,7 +43,7 @@ fn numbers_do_not_depend_on_where_a_table_lies_in_memory() {
         shifted.slice_mut(s![skipped.., ..]).assign(&table);
         let shifted = shifted.slice_move(s![skipped.., ..]);
         let found = decodability(&shifted, Cores::One).unwrap();
-        (shifted.as_ptr() as usize % 64, shifted.dot(&shifted.t()), found.rho.to_bits(), found.outputs)
+        (shifted.as_ptr() as usize % 64, product(&shifted, &shifted.t()), found.rho.to_bits(), found.outputs)
     };
     let first = results(0);
     let places: std::collections::BTreeSet<usize> = (0..8).map(|skipped| results(skipped).0).collect();

@@ -1,9 +1,10 @@
 //! The only place that calls LAPACK.
 //!
-//! Decompositions are LAPACK's, through ndarray-linalg and OpenBLAS. Matrix products are made in [`super::products`], and small
-//! ones with ndarray's `dot` on its own kernels (the matrixmultiply crate), not by BLAS: Debian 12's OpenBLAS 0.3.21 takes
-//! processors newer than itself for a Prescott, and then multiplies at 25 GFLOP/s where matrixmultiply reaches 140 (one core,
-//! single precision, 1024³). OpenBLAS is held to one thread: cells run beside each other, and a result must not depend on how many.
+//! Decompositions are LAPACK's, through ndarray-linalg and OpenBLAS. Matrix products that take time are made in
+//! [`super::products`], others by ndarray's `dot` on its own kernels (the matrixmultiply crate), none by BLAS: Debian 12's OpenBLAS
+//! 0.3.21 takes processors newer than itself for a Prescott, and then multiplies at 25 GFLOP/s where matrixmultiply reaches 140
+//! (one core, single precision, 1024³). OpenBLAS is held to one thread: cells run beside each other, and a result must not depend
+//! on how many.
 
 use std::sync::Once;
 

@@ -1,18 +1,24 @@
-//! Matrix products: ndarray's, to the bit, on kernels that keep more of the product in registers.
+//! Matrix products with the bits of ndarray's own, on kernels that keep more of the product in registers.
 //!
-//! Both libraries sum an entry in the order of its terms, with fused multiplications, whichever vector instructions the
-//! processor has. ndarray's kernels (the matrixmultiply crate) add sums of [`DEPTH`] terms to the table; those of the gemm
-//! crate take longer sums, sum a table that is held backwards from its end, have other ways for few entries, single rows and very
-//! short sums, and round factors otherwise. So products are cut at the same depth here, and what would be rounded otherwise
-//! stays with ndarray.
+//! Both libraries sum an entry in the order of its terms, in one sum. ndarray's kernels (the matrixmultiply crate) add sums of
+//! [`DEPTH`] terms to the table; those of the gemm crate take longer sums, sum from the end where a factor is held backwards,
+//! have other ways for few entries, single rows and very short sums, and round multiples of a product otherwise. So products
+//! are cut at the same depth here, and what gemm would round otherwise stays with ndarray. What may differ are the sign of a
+//! zero, which number a NaN holds, and multiples of a product (`α` not ±1) beyond the range of normal numbers.
 //! `benches/products.rs` compares the two.
 
+use std::sync::LazyLock;
+
 use gemm::Parallelism;
+use gemm_common::cache::CACHE_INFO;
 use ndarray::linalg::general_mat_mul as of_ndarray;
-use ndarray::{Array2, ArrayRef2, ArrayView2, ArrayViewMut2, Axis, LinalgScalar, Slice};
+use ndarray::{Array2, ArrayRef2, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 
 /// Terms of a sum that are added to the table at once.
 pub const DEPTH: usize = 256;
+
+/// Rows or columns of the table that are made at once: gemm holds a copy of what they are made of.
+const LINES: usize = 1024;
 
 /// Tables of so few entries stay with ndarray, and sums of so few terms.
 const FEW_ENTRIES: usize = 256;
@@ -20,7 +26,7 @@ const FEW_TERMS: usize = 2;
 
 /// Entries of a matrix: `f32` or `f64`.
 pub trait Entry: LinalgScalar + PartialEq {
-    /// Whether products with it are exact.
+    /// Whether a product with it is exact, within the range of normal numbers.
     fn is_power_of_two(self) -> bool;
 }
 
@@ -52,19 +58,46 @@ impl Entry for f64 {
 /// ```
 pub fn general_mat_mul<A: Entry>(alpha: A, a: &ArrayRef2<A>, b: &ArrayRef2<A>, beta: A, c: &mut ArrayRef2<A>) {
     let is_exact = alpha.is_power_of_two() && (beta.is_zero() || beta.is_one());
-    let is_table = c.len() > FEW_ENTRIES && c.nrows() > 1 && c.ncols() > 1 && a.ncols() > 0;
     let is_forward =
         [a.strides(), b.strides(), c.strides()].iter().all(|strides| strides.iter().all(|step| *step >= 0));
-    let fits = a.ncols() == b.nrows() && (a.nrows(), b.ncols()) == c.dim();
-    if !(is_exact && is_table && is_forward && fits) {
+    let fits = a.ncols() == b.nrows() && (a.nrows(), b.ncols()) == c.dim() && a.ncols() > 0;
+    if !(is_exact && is_forward && fits && *GEMM_RUNS) {
         return of_ndarray(alpha, a, b, beta, c);
     }
-    let mut beta = beta;
-    for start in (0..a.ncols()).step_by(DEPTH) {
-        let terms = Slice::from(start..(start + DEPTH).min(a.ncols()));
-        add(alpha, a.slice_axis(Axis(1), terms), b.slice_axis(Axis(0), terms), beta, c.view_mut());
-        beta = A::one();
+    let (a, b) = (a.view(), b.view());
+    if c.strides()[0] >= c.strides()[1] {
+        for (a, c) in a.axis_chunks_iter(Axis(0), LINES).zip(c.axis_chunks_iter_mut(Axis(0), LINES)) {
+            add_in_depth(alpha, a, b, beta, c);
+        }
+    } else {
+        for (b, c) in b.axis_chunks_iter(Axis(1), LINES).zip(c.axis_chunks_iter_mut(Axis(1), LINES)) {
+            add_in_depth(alpha, a, b, beta, c);
+        }
     }
+}
+
+/// Whether gemm does its work on this processor. Version 0.19 ends in a panic where there are fused multiplications without
+/// AVX2, or a fourth level of cache, and divides by zero where the second level is small; without vectors it is slow.
+static GEMM_RUNS: LazyLock<bool> =
+    LazyLock::new(|| has_vectors() && has_three_levels_of_cache() && CACHE_INFO[1].cache_bytes >= SECOND_LEVEL);
+
+/// Bytes of the second level of cache that are enough for any kernel.
+const SECOND_LEVEL: usize = 128 << 10;
+
+#[cfg(target_arch = "x86_64")]
+fn has_vectors() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_vectors() -> bool {
+    cfg!(target_arch = "aarch64")
+}
+
+fn has_three_levels_of_cache() -> bool {
+    let level =
+        |index: usize| std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/level"));
+    (0..).map_while(|index| level(index).ok()).all(|level| level.trim().parse().is_ok_and(|level: u32| level <= 3))
 }
 
 /// `a·b` for `a (m×k)` and `b (k×n)`, in rows.
@@ -74,9 +107,18 @@ pub fn product<A: Entry>(a: &ArrayRef2<A>, b: &ArrayRef2<A>) -> Array2<A> {
     product
 }
 
-/// `c ← α·a·b + β·c` for at most [`DEPTH`] terms a sum.
+/// `c ← α·a·b + β·c`, [`DEPTH`] terms of a sum at a time.
+fn add_in_depth<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A, mut c: ArrayViewMut2<A>) {
+    let mut beta = beta;
+    for (a, b) in a.axis_chunks_iter(Axis(1), DEPTH).zip(b.axis_chunks_iter(Axis(0), DEPTH)) {
+        add(alpha, a, b, beta, c.view_mut());
+        beta = A::one();
+    }
+}
+
 fn add<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A, mut c: ArrayViewMut2<A>) {
-    if a.ncols() <= FEW_TERMS {
+    let is_line = c.nrows() == 1 || c.ncols() == 1;
+    if is_line || c.len() <= FEW_ENTRIES || a.ncols() <= FEW_TERMS {
         return of_ndarray(alpha, &a, &b, beta, &mut c);
     }
     let ((rows, terms), columns) = (a.dim(), b.ncols());
@@ -122,9 +164,23 @@ mod tests {
     use crate::rng::{Rng, StreamName};
     use rand::RngExt;
 
+    #[derive(Debug, Clone, Copy)]
+    struct Case {
+        rows: usize,
+        terms: usize,
+        columns: usize,
+        alpha: f64,
+        beta: f64,
+        /// Of `a`, `b` and `c`.
+        layouts: [u8; 3],
+        /// An entry of `a`.
+        odd: f64,
+        seed: u64,
+    }
+
     /// A table in rows or columns, within a larger one, or backwards.
-    fn drawn(rng: &mut Rng, rows: usize, columns: usize, layout: u8) -> Array2<f64> {
-        let mut draw = |shape| Array2::from_shape_simple_fn(shape, || rng.random::<f64>() - 0.5);
+    fn drawn<A: Entry>(rng: &mut Rng, rows: usize, columns: usize, layout: u8, number: fn(f64) -> A) -> Array2<A> {
+        let mut draw = |shape| Array2::from_shape_simple_fn(shape, || number(rng.random::<f64>() - 0.5));
         match layout {
             0 => draw((rows, columns)),
             1 => draw((columns, rows)).reversed_axes(),
@@ -134,29 +190,45 @@ mod tests {
         }
     }
 
+    /// Both products, but for signs of zeros and payloads of NaNs.
+    fn are_equal<A: Entry>(case: Case, number: fn(f64) -> A) -> bool {
+        let Case { rows, terms, columns, layouts, .. } = case;
+        let mut rng = StreamName::new("test").with(case.seed).rng();
+        let mut a = drawn(&mut rng, rows, terms, layouts[0].min(4), number);
+        if let Some(entry) = a.first_mut() {
+            *entry = number(case.odd);
+        }
+        let b = drawn(&mut rng, terms, columns, layouts[1].min(4), number);
+        // One row, or one column, again and again.
+        let (row, column) = (drawn(&mut rng, 1, terms, 0, number), drawn(&mut rng, terms, 1, 0, number));
+        let a = if layouts[0] == 5 { row.broadcast(a.dim()).unwrap() } else { a.view() };
+        let b = if layouts[1] == 5 { column.broadcast(b.dim()).unwrap() } else { b.view() };
+        let mut expected = drawn(&mut rng, rows, columns, layouts[2], number);
+        let mut found = expected.clone();
+        of_ndarray(number(case.alpha), &a, &b, number(case.beta), &mut expected);
+        general_mat_mul(number(case.alpha), &a, &b, number(case.beta), &mut found);
+        #[allow(clippy::eq_op)]
+        expected.iter().zip(&found).all(|(x, y)| x == y || (x != x && y != y))
+    }
+
+    /// Few, and as many as one block and a few.
+    fn lines() -> impl Strategy<Value = usize> {
+        prop_oneof![8 => 0..70usize, 1 => LINES..LINES + 70]
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
         #[test]
         fn bits_are_those_of_ndarray(
-            rows in 0..70usize, columns in 0..70usize, terms in prop_oneof![0..4usize, 4..600usize], seed: u64,
+            rows in lines(), columns in lines(), terms in prop_oneof![0..4usize, 4..600usize], seed: u64,
             alpha in prop::sample::select(vec![1.0, -1.0, 0.25, 1.0 / 3.0, 0.0]),
             beta in prop::sample::select(vec![0.0, 1.0, 0.5]),
-            layouts in [0..5u8, 0..5u8, 0..5u8],
+            layouts in [0..6u8, 0..6u8, 0..5u8],
+            odd in prop::sample::select(vec![0.0, 1.0, f64::INFINITY, f64::NAN]),
         ) {
-            let mut rng = StreamName::new("test").with(seed).rng();
-            let a = drawn(&mut rng, rows, terms, layouts[0]);
-            let b = drawn(&mut rng, terms, columns, layouts[1]);
-            let before = drawn(&mut rng, rows, columns, layouts[2]);
-            let (mut expected, mut found) = (before.clone(), before.clone());
-            of_ndarray(alpha, &a, &b, beta, &mut expected);
-            general_mat_mul(alpha, &a, &b, beta, &mut found);
-            prop_assert!(expected.iter().zip(&found).all(|(x, y)| x.to_bits() == y.to_bits()));
-
-            let narrow = |table: &Array2<f64>| table.mapv(|x| x as f32);
-            let (mut expected, mut found) = (narrow(&before), narrow(&before));
-            of_ndarray(alpha as f32, &narrow(&a), &narrow(&b), beta as f32, &mut expected);
-            general_mat_mul(alpha as f32, &narrow(&a), &narrow(&b), beta as f32, &mut found);
-            prop_assert!(expected.iter().zip(&found).all(|(x, y)| x.to_bits() == y.to_bits()));
+            let case = Case { rows, terms, columns, alpha, beta, layouts, odd, seed };
+            prop_assert!(are_equal(case, |number| number), "double precision");
+            prop_assert!(are_equal(case, |number| number as f32), "single precision");
         }
     }
 
@@ -171,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic]
+    #[should_panic(expected = "not compatible")]
     fn shapes_that_do_not_fit_are_refused() {
         general_mat_mul(
             1.0,
