@@ -211,9 +211,9 @@ mod tests {
         expected.iter().zip(&found).all(|(x, y)| x == y || (x != x && y != y))
     }
 
-    /// Few, and as many as one block and a few.
+    /// Few, one, and as many as one block and a few.
     fn lines() -> impl Strategy<Value = usize> {
-        prop_oneof![8 => 0..70usize, 1 => LINES..LINES + 70]
+        prop_oneof![7 => 0..70usize, 1 => Just(1usize), 2 => LINES..LINES + 70]
     }
 
     proptest! {
@@ -229,6 +229,17 @@ mod tests {
             let case = Case { rows, terms, columns, alpha, beta, layouts, odd, seed };
             prop_assert!(are_equal(case, |number| number), "double precision");
             prop_assert!(are_equal(case, |number| number as f32), "single precision");
+        }
+    }
+
+    #[test]
+    fn single_lines_have_the_bits_of_ndarray() {
+        for (rows, columns) in [(1, 300), (300, 1), (LINES + 1, 300), (300, LINES + 1)] {
+            for (of_b, of_c) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+                let layouts = [0, of_b, of_c];
+                let case = Case { rows, terms: 100, columns, alpha: 1.0, beta: 0.0, layouts, odd: 1.0, seed: 0 };
+                assert!(are_equal(case, |number| number) && are_equal(case, |number| number as f32), "{case:?}");
+            }
         }
     }
 
