@@ -1,4 +1,4 @@
-//! How much memory there is, and what becomes of it when it is freed.
+//! How much memory there is, how it is cached, and what becomes of it when it is freed.
 
 /// Bytes that can be had without swapping; `None` where the system does not tell.
 pub fn available() -> Option<u64> {
@@ -12,6 +12,15 @@ pub fn shortage(bytes: f64, times: f64) -> Option<(f64, f64)> {
     let free = available()? as f64;
     let gib = |bytes: f64| bytes / 1024f64.powi(3);
     (bytes > times * free).then(|| (gib(bytes), gib(free)))
+}
+
+/// Levels of the first processor's cache; 0 where the system does not tell.
+pub fn levels_of_cache() -> u32 {
+    let level = |index: usize| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/level");
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    };
+    (0..).map_while(level).max().unwrap_or(0)
 }
 
 /// Has the allocator keep some of what is freed; for programs, at their start.

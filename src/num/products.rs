@@ -14,6 +14,8 @@ use gemm_common::cache::CACHE_INFO;
 use ndarray::linalg::general_mat_mul as of_ndarray;
 use ndarray::{Array2, ArrayRef2, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 
+use crate::memory::levels_of_cache;
+
 /// Terms of a sum that are added to the table at once.
 pub const DEPTH: usize = 256;
 
@@ -79,7 +81,7 @@ pub fn general_mat_mul<A: Entry>(alpha: A, a: &ArrayRef2<A>, b: &ArrayRef2<A>, b
 /// Whether gemm does its work on this processor. Version 0.19 ends in a panic where there are fused multiplications without
 /// AVX2, or a fourth level of cache, and divides by zero where the second level is small; without vectors it is slow.
 static GEMM_RUNS: LazyLock<bool> =
-    LazyLock::new(|| has_vectors() && has_three_levels_of_cache() && CACHE_INFO[1].cache_bytes >= SECOND_LEVEL);
+    LazyLock::new(|| has_vectors() && levels_of_cache() <= 3 && CACHE_INFO[1].cache_bytes >= SECOND_LEVEL);
 
 /// Bytes of the second level of cache that are enough for any kernel.
 const SECOND_LEVEL: usize = 128 << 10;
@@ -92,12 +94,6 @@ fn has_vectors() -> bool {
 #[cfg(not(target_arch = "x86_64"))]
 fn has_vectors() -> bool {
     cfg!(target_arch = "aarch64")
-}
-
-fn has_three_levels_of_cache() -> bool {
-    let level =
-        |index: usize| std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/level"));
-    (0..).map_while(|index| level(index).ok()).all(|level| level.trim().parse().is_ok_and(|level: u32| level <= 3))
 }
 
 /// `a·b` for `a (m×k)` and `b (k×n)`, in rows.
