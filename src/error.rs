@@ -91,7 +91,7 @@ impl Error {
         let what = format!("cannot {doing} '{}': {source}", path.display());
         match source.kind() {
             ErrorKind::NotFound => Self::input(what).fix("check the path"),
-            ErrorKind::PermissionDenied if ["read", "open"].contains(&doing) => {
+            ErrorKind::PermissionDenied if doing == "open" || doing.split(' ').next() == Some("read") => {
                 Self::input(what).fix("make the file readable, or name another")
             }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {

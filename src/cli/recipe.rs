@@ -31,7 +31,7 @@ impl Recipe {
     }
 
     fn smallest(&self, family: &mut dyn Family, count: usize) -> Result<usize> {
-        tell(&format!("{}: searching from size {} on", self.method.about().title, family.sizes().predicted));
+        tell(&format!("{}: searching from size {} on", self.method.about().title, family.sizes().predicted.max(1)));
         let found = search(family, count, |size, stored| tell(&format!("size {size}: {stored} of {count} facts")))?;
         found.size.ok_or_else(|| {
             let largest = found.probes.keys().next_back().copied().unwrap_or(0);
@@ -40,7 +40,9 @@ impl Recipe {
                 self.method.about().title,
                 found.best()
             ))
-            .fix("use another method (factsmith methods), or leave facts out")
+            .fix(
+                "bring keys and values to lengths around 1, use another method (factsmith methods), or leave facts out",
+            )
         })
     }
 

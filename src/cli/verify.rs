@@ -64,7 +64,8 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let verified = verify(&plan, &store, &Sample { cells, seed, threads: context.threads(), quiet })?;
     if verified.stored == 0 {
         return Err(Error::input(format!("no cell of profile {} is stored, so none can be verified", plan.profile))
-            .fix(format!("factsmith run --profile {}", plan.profile)));
+            .at(context.options.store.display())
+            .fix(format!("factsmith run --profile {}, or name another store with --store DIR", plan.profile)));
     }
     if context.options.json {
         let differences: Vec<serde_json::Value> = verified

@@ -395,11 +395,15 @@ fn oddity(path: &Path) -> Option<&'static str> {
     match std::fs::metadata(path) {
         Ok(data) if data.is_file() => None,
         Ok(_) => Some("it is no plain file"),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_symlink() => {
-            Some("it is a link that leads nowhere")
-        }
+        Err(error) if path.is_symlink() && leads_nowhere(&error) => Some("it is a link that leads nowhere"),
         Err(_) => None,
     }
+}
+
+/// Whether that is what a link to nothing, or to itself, is answered with.
+fn leads_nowhere(error: &std::io::Error) -> bool {
+    let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    error.kind() == std::io::ErrorKind::NotFound || is_loop
 }
 
 fn unreadable(path: &Path, fault: Fault) -> Error {
@@ -538,7 +542,8 @@ mod tests {
         let link = |path: &Path| std::os::unix::fs::symlink("nowhere", path).unwrap();
         let pipe = |path: &Path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
         let folder = |path: &Path| std::fs::create_dir(path).unwrap();
-        for make in [&link as &dyn Fn(&Path), &pipe, &folder] {
+        let own_link = |path: &Path| std::os::unix::fs::symlink("format", path).unwrap();
+        for make in [&link as &dyn Fn(&Path), &own_link, &pipe, &folder] {
             let root = tempfile::tempdir().unwrap();
             let format = root.path().join("format");
             make(&format);
