@@ -15,7 +15,7 @@ use crate::language::relation::{Fact, Objects, Relation};
 use crate::language::templates::{self, Template};
 use crate::language::{fact_file, films, training};
 use crate::mlp::network::Mlp;
-use crate::pipeline::progress::tell;
+use crate::pipeline::progress::{count, tell};
 use crate::rng::StreamName;
 
 /// Train a small language model on facts in sentences, and edit its facts
@@ -87,9 +87,9 @@ pub fn execute(arguments: &Arguments, context: &mut Context) -> Result<u8> {
     let recipe = arguments.recipe(relation.facts().len());
     arguments.check_rome(&relation, edit.as_ref(), &recipe)?;
     tell(&format!(
-        "training a language model on {} facts in {} sentences each",
-        relation.facts().len(),
-        sentences.len()
+        "training a language model on {} in {} each",
+        count(relation.facts().len(), "fact"),
+        count(sentences.len(), "sentence")
     ));
     let trial = recipe.make(&relation, &sentences)?;
     let edited = edit.map(|edit| arguments.edit(&trial, &recipe, &relation, &edit)).transpose()?;

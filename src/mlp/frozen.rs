@@ -2,7 +2,7 @@
 //!
 //! Shapes: inputs X (n×d), `P = X·W_inᵀ` (n×a·H, a = 2 for gated units, 1 for plain ones), hidden units of P (n×H),
 //! `Y = hidden·W_downᵀ` (n×o). Backward from `∂Y`: `∂hidden = ∂Y·W_down`, `∂P` by the units, `∂X = ∂P·W_in`. Stacked
-//! gadgets have a shorter way ([`super::shared_gates`]).
+//! gadgets have a shorter way (`shared_gates.rs`).
 
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, concatenate, s};
 

@@ -102,7 +102,7 @@ fn to_bytes(entries: &[f64], precision: Precision) -> Vec<u8> {
     }
 }
 
-/// Reads an MLP that [`write`] wrote, with how it was made.
+/// Reads an MLP that [`write()`] wrote, with how it was made.
 ///
 /// # Errors
 /// When the file is missing, damaged, no MLP of this program or one of a newer version, or its tensors do not fit each other.

@@ -58,5 +58,7 @@ fn without_a_stored_cell_there_is_nothing_to_verify() {
     let workspace = Workspace::new();
     let output = verify(&workspace, &[], &[]);
     assert_eq!((output.code, output.out.as_str()), (Some(2), ""));
-    assert!(output.err.ends_with("fix: factsmith run --profile smoke\n"), "{}", output.err);
+    let told = "error: no cell of profile smoke is stored, so none can be verified\n  where: store\n  \
+                fix: factsmith run --profile smoke, or name another store with --store DIR\n";
+    assert_eq!(output.err, told);
 }

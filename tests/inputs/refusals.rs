@@ -22,7 +22,7 @@ fn refused(format: Format, bytes: Vec<u8>, member: Option<&str>, expected: &str)
 #[test]
 fn arrays_of_another_rank_or_type() {
     for (descr, shape, expected) in [
-        ("<f8", "(6,)", "1 axes (6)"),
+        ("<f8", "(6,)", "1 axis (6)"),
         ("<f8", "(2, 3, 1)", "3 axes (2 × 3 × 1)"),
         ("<f8", "()", "0 axes"),
         ("<i8", "(2, 3)", "type 'i8'"),
@@ -36,7 +36,7 @@ fn arrays_of_another_rank_or_type() {
         refused(Format::Npy, bytes, None, expected);
     }
     refused(Format::Safetensors, safetensors("x", "I32", "[2,1]", &[0; 8]), None, "type 'I32'");
-    refused(Format::Safetensors, safetensors("x", "F32", "[2]", &[0; 8]), None, "1 axes (2)");
+    refused(Format::Safetensors, safetensors("x", "F32", "[2]", &[0; 8]), None, "1 axis (2)");
 }
 
 #[test]

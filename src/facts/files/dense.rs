@@ -139,7 +139,8 @@ impl Dense {
 
 fn wrong_rank(shape: &[usize]) -> Error {
     let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
-    Error::input(format!("the array has {} axes ({}), not 2", shape.len(), extents.join(" × ")))
+    let axes = if shape.len() == 1 { "axis" } else { "axes" };
+    Error::input(format!("the array has {} {axes} ({}), not 2", shape.len(), extents.join(" × ")))
         .fix("save one vector per row, for example values.reshape(-1, d)")
 }
 
