@@ -112,13 +112,13 @@ fn add_in_depth<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A,
     }
 }
 
+/// `c ← α·a·b + β·c` for at most [`DEPTH`] terms a sum and [`LINES`] rows or columns.
 fn add<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A, mut c: ArrayViewMut2<A>) {
     let is_line = c.nrows() == 1 || c.ncols() == 1;
     if is_line || c.len() <= FEW_ENTRIES || a.ncols() <= FEW_TERMS {
         return of_ndarray(alpha, &a, &b, beta, &mut c);
     }
     let ((rows, terms), columns) = (a.dim(), b.ncols());
-    let (of_a, of_b, of_c) = (strides(a.strides()), strides(b.strides()), strides(c.strides()));
     let reads = !beta.is_zero();
     // SAFETY: the pointers and strides are those of three tables of these shapes, of which `c` is borrowed for writing; the
     // entries are f32 or f64, which the function takes.
@@ -128,15 +128,15 @@ fn add<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A, mut c: A
             columns,
             terms,
             c.as_mut_ptr(),
-            of_c[1],
-            of_c[0],
+            c.strides()[1],
+            c.strides()[0],
             reads,
             a.as_ptr(),
-            of_a[1],
-            of_a[0],
+            a.strides()[1],
+            a.strides()[0],
             b.as_ptr(),
-            of_b[1],
-            of_b[0],
+            b.strides()[1],
+            b.strides()[0],
             beta,
             alpha,
             false,
@@ -145,10 +145,6 @@ fn add<A: Entry>(alpha: A, a: ArrayView2<A>, b: ArrayView2<A>, beta: A, mut c: A
             Parallelism::None,
         );
     }
-}
-
-fn strides(of: &[isize]) -> [isize; 2] {
-    [of[0], of[1]]
 }
 
 #[cfg(test)]
